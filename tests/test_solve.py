@@ -1,0 +1,132 @@
+"""Dense least squares: its oracle, its derivatives of both orders, and what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from lsat_explorer import SolveError, least_squares
+from lsat_explorer.solve import Reason
+from lsat_explorer.solve.factor import factorize, solve_factored
+from lsat_explorer.solve.gram import CHUNK, gram, product
+
+
+def problem(k: int = 12, n: int = 4, m: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
+    generator = torch.Generator().manual_seed(seed)
+    A = torch.randn(k, n, generator=generator, dtype=torch.float64)
+    B = torch.randn(k, m, generator=generator, dtype=torch.float64)
+    return A.requires_grad_(), B.requires_grad_()
+
+
+def test_oracle_numpy_lstsq():
+    A, B = (t.detach() for t in problem(200, 30, 5))
+    expected = np.linalg.lstsq(A.numpy(), B.numpy(), rcond=None)[0]
+    assert np.abs(least_squares(A, B).numpy() - expected).max() < 1e-13
+    assert np.abs(least_squares(A, B[:, 0]).numpy() - expected[:, 0]).max() < 1e-13
+
+
+def test_oracle_by_hand():
+    # A = [1; 1], B = [0; 2]: θ = 1. ψ = θ² has C = 2θ/2 = 1: ∇_B = A C = (1, 1), ∇_A = (B − Aθ) C − A C θ = (−2, 0).
+    A = torch.tensor([[1.0], [1.0]], dtype=torch.float64, requires_grad=True)
+    B = torch.tensor([[0.0], [2.0]], dtype=torch.float64, requires_grad=True)
+    least_squares(A, B).square().sum().backward()
+    assert torch.allclose(A.grad, torch.tensor([[-2.0], [0.0]], dtype=torch.float64), atol=1e-14)
+    assert torch.allclose(B.grad, torch.tensor([[1.0], [1.0]], dtype=torch.float64), atol=1e-14)
+
+
+def test_gradients_of_first_order():
+    assert torch.autograd.gradcheck(least_squares, problem())
+
+
+def test_gradients_of_second_order():
+    assert torch.autograd.gradgradcheck(least_squares, problem(8, 3, 2))
+
+
+def test_gradients_agree_with_the_formulas():
+    A, B = problem()
+    theta = least_squares(A, B)
+    slope = torch.randn_like(theta)
+    grad_A, grad_B = torch.autograd.grad((theta * slope).sum(), (A, B))
+    with torch.no_grad():
+        C = torch.linalg.solve(A.mT @ A, slope)
+        assert torch.allclose(grad_A, (B - A @ theta) @ C.mT - A @ C @ theta.mT, atol=1e-12)
+        assert torch.allclose(grad_B, A @ C, atol=1e-12)
+
+
+def test_float32_input_is_solved_in_float64():
+    # Case 8: X = [1, 0 … 9999] in float32, as float64 to 1e-5.
+    A = torch.stack([torch.ones(10_000), torch.arange(10_000.0)], 1)
+    B = (3 + 0.5 * torch.arange(10_000.0))[:, None]
+    theta = least_squares(A, B)
+    assert theta.dtype == torch.float32
+    assert torch.allclose(theta.double(), torch.tensor([[3.0], [0.5]], dtype=torch.float64), rtol=1e-5)
+
+
+def test_columns_of_any_scale():
+    # Case 2: scales that differ by 1e6; the solution scales back exactly.
+    A, B = (t.detach() for t in problem(100, 6, 2))
+    scale = torch.logspace(-6, 6, 6, dtype=torch.float64)
+    expected = torch.linalg.lstsq(A, B).solution / scale[:, None]
+    assert torch.allclose(least_squares(A * scale, B), expected, rtol=1e-9)
+
+
+@pytest.mark.parametrize("device", ["cpu", pytest.param("cuda", marks=pytest.mark.cuda)])
+def test_rank_deficiency_is_an_outcome_that_names_the_column(device):
+    # Case 10: the third column is the sum of the first two.
+    A = torch.tensor([[1.0, 0, 1], [0, 1, 1], [1, 1, 2]], device=device)
+    with pytest.raises(SolveError, match="Column 2 is a combination") as caught:
+        least_squares(A, torch.ones(3, 1, device=device))
+    assert caught.value.outcome.reason is Reason.RANK_DEFICIENT
+    assert caught.value.outcome.column == 2
+
+
+def test_a_zero_column_is_named():
+    A = torch.tensor([[1.0, 0], [1, 0], [2, 0]])
+    with pytest.raises(SolveError, match="Column 1"):
+        least_squares(A, torch.ones(3))
+
+
+def test_nan_is_never_called_rank_deficient():
+    A, B = (t.detach() for t in problem())
+    A[3, 1] = torch.nan
+    with pytest.raises(SolveError, match="NaN"):
+        least_squares(A, B)
+
+
+@pytest.mark.parametrize(
+    ("A", "B", "message"),
+    [
+        (torch.ones(3, 2), torch.ones(4, 1), r"\(3, 2\) and B of shape \(4, 1\)"),
+        (torch.ones(3), torch.ones(3, 1), "do not fit"),
+        (torch.ones(3, 2, dtype=torch.int64), torch.ones(3, 1), "int64"),
+        (torch.ones(3, 2), torch.ones(3, 1, dtype=torch.float64), "float32 and B is torch.float64"),
+        (torch.ones(2, 3), torch.ones(2, 1), "2 rows and 3 columns"),
+        (np.ones((3, 2)), torch.ones(3, 1), "ndarray"),
+    ],
+)
+def test_bad_input(A, B, message):
+    with pytest.raises(ValueError, match=message):
+        least_squares(A, B)
+
+
+def test_gram_and_product_over_several_chunks():
+    rows = torch.randn(CHUNK + 700, 300, generator=torch.Generator().manual_seed(1))
+    scale = torch.rand(len(rows), generator=torch.Generator().manual_seed(2))
+    weighted = rows.double() * scale[:, None].double()
+    exact = weighted.mT @ weighted
+    assert torch.allclose(gram(rows, scale), exact, rtol=1e-5, atol=1e-4)
+    assert torch.allclose(gram(rows, scale.double(), precise=True), exact, rtol=1e-12, atol=1e-10)
+    assert torch.equal(gram(rows), gram(rows).mT)
+    assert torch.allclose(product(rows, rows[:, :7], precise=True), rows.double().mT @ rows[:, :7].double(), rtol=1e-12)
+
+
+def test_refinement_undoes_the_rounding_of_the_gram():
+    A, B = (t.detach() for t in problem(40, 8, 2))
+    G, right = gram(A), A.mT @ B
+    exact = torch.linalg.lstsq(A, B).solution
+    rounded = factorize(G.float().double())
+    rough = (solve_factored(rounded, right) - exact).norm()
+    refined = (solve_factored(rounded, right, G) - exact).norm()
+    assert rough > 1e-9
+    assert refined < 1e-5 * rough
