@@ -1,0 +1,117 @@
+"""Featurizers at work: blocks of features, prepared on training rows, with parameters in ω."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import torch
+from torch import Tensor
+
+from .piece import Omega, Piece, nearest, prefixed, within
+
+__all__ = ["Block", "Featurizer", "Prepared"]
+
+
+class Block(ABC):
+    """One prepared block of features φ: (N, d) -> (N, ``width``).
+
+    The work is split: `precompute` does what does not depend on ω, once for each set of rows; `features` the rest,
+    differentiable in ω. Both act row by row, so rows may come in chunks.
+    """
+
+    width: int
+
+    def init(self) -> Omega:
+        """Return the starting values, by local name; empty when nothing can be tuned."""
+        return {}
+
+    def precompute(self, inputs: Tensor) -> Tensor:
+        """Return what `features` needs of the rows (N, d), float64."""
+        return inputs
+
+    @abstractmethod
+    def features(self, omega: Omega, computed: Tensor) -> Tensor:
+        """Return the features (N, width), of the dtype of ``computed``."""
+
+    @abstractmethod
+    def state(self) -> dict[str, Tensor]:
+        """Return the tensors from which `restore` makes this block again."""
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A featurizer prepared on training rows: ``parts``, blocks by name in order; a single one is named ``""``."""
+
+    parts: Mapping[str, Block]
+
+    def init(self) -> Omega:
+        """Return the starting values of all blocks, names dotted."""
+        return {k: v for name, block in self.parts.items() for k, v in prefixed(name, block.init()).items()}
+
+    def blocks(self, omega: Omega, inputs: Tensor) -> dict[str, Tensor]:
+        """Return the features of ``inputs`` (N, d) by block, each (N, width)."""
+        return {name: b.features(within(name, omega), b.precompute(inputs)) for name, b in self.parts.items()}
+
+    def columns(self) -> dict[str, slice]:
+        """Return the columns of the feature matrix that each block takes."""
+        columns, start = {}, 0
+        for name, block in self.parts.items():
+            columns[name] = slice(start, start + block.width)
+            start += block.width
+        return columns
+
+    def state(self) -> dict[str, Tensor]:
+        """Return the tensors of all blocks, names dotted."""
+        return {k: v for name, block in self.parts.items() for k, v in prefixed(name, block.state()).items()}
+
+
+class Featurizer(Piece, ABC):
+    """Description of a feature map. `prepare` fits it to training rows and returns what computes the features."""
+
+    def prepare(self, inputs: Tensor, targets: Tensor, generator: torch.Generator) -> Prepared:
+        """Fit to training ``inputs`` (k, d) and ``targets`` (k, m); random choices come from ``generator``."""
+        return Prepared({"": self.block(inputs, targets, generator)})
+
+    def restore(self, state: dict[str, Tensor]) -> Prepared:
+        """Make a prepared featurizer again from its `Prepared.state`."""
+        return Prepared({"": self.restore_block(state)})
+
+    @abstractmethod
+    def block(self, inputs: Tensor, targets: Tensor, generator: torch.Generator) -> Block:
+        """Return the one block of this featurizer."""
+
+    @abstractmethod
+    def restore_block(self, state: dict[str, Tensor]) -> Block:
+        """Return the one block again from its state."""
+
+
+class Members:
+    """Named members given as keywords, for pieces made of pieces."""
+
+    members_field: ClassVar[str | None] = "members"
+    members: dict[str, Piece]
+
+    def _accept(self, members: Mapping[str, Piece], kind: type[Piece]) -> None:
+        noun = kind.__name__.lower()
+        if not members:
+            raise ValueError(f"{type(self).__name__} of nothing: give at least one {noun} as name={noun}.")
+        for name, piece in members.items():
+            if not isinstance(piece, kind):
+                raise ValueError(f"{type(self).__name__}: {name} is {piece!r}, expected a {noun}.")
+            if not str(name).isidentifier() or name == "type":
+                raise ValueError(f"{type(self).__name__}: {name!r} cannot name a {noun}: use letters, digits and _.")
+        object.__setattr__(self, "members", dict(members))
+
+
+def named_columns(columns: Mapping[str, slice], block: str | None) -> slice:
+    """Return the columns of ``block``, or all of them for None; refuse an unknown name by naming the nearest."""
+    if block is None:
+        return slice(0, max((c.stop for c in columns.values()), default=0))
+    if block not in columns:
+        named = [name for name in columns if name]
+        end = nearest(block, named) if named else ": the featurizer has no named blocks, leave block out or use Concat."
+        raise ValueError(f"There is no block {block!r}{end}")
+    return columns[block]

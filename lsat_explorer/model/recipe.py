@@ -1,0 +1,165 @@
+"""The recipe: every choice of a least squares auto-tuning problem, as one frozen value."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields, replace
+from typing import Any, ClassVar
+
+from .choices import Criterion, Method, registered
+from .data_weights import DataWeights
+from .featurizers import Concat, Constant, Scale
+from .hyper_penalties import HyperPenalty
+from .losses import Loss
+from .piece import Piece, decode, encode, nearest, source
+from .prepared import Featurizer
+from .regularizers import Regularizer, Ridge
+
+__all__ = ["Recipe"]
+
+FORMAT = 1
+_MAX_TEXT = 64 * 2**20
+
+
+@dataclass(frozen=True, repr=False)
+class Recipe(Piece):
+    """Every choice: what is fitted, what is tuned and how. ``Recipe()`` alone is sensible for any table.
+
+    Parameters
+    ----------
+    featurizer : Featurizer
+        Feature map φ(u; ω). Default: standardised columns and a constant.
+    regularizer : Regularizer
+        Penalties on θ, their log weights in ω. Default: a ridge on the standardised columns.
+    data_weights : DataWeights or None
+        Weights of training rows.
+    loss : Loss or None
+        The true objective ψ. None: cross-entropy for classes, squared error for regression.
+    hyper_penalties : dict of str to HyperPenalty
+        r, by the name of an entry of ω. Names left out: log units are boxed to ±8 around their start.
+    criterion : Criterion
+        The rows on which ψ is taken.
+    method : Method
+        How F = ψ + r is descended.
+    seed : int
+        Seeds every random choice.
+    dtype : {"float64", "float32"}
+        Arithmetic of products over rows; their sums and all factors are float64.
+    device : str
+        ``"cpu"``, ``"cuda"``, ``"cuda:1"``, or ``"auto"``.
+    engine : {"memory"}
+        Who sums over the rows.
+
+    Raises
+    ------
+    ValueError
+        For a piece of the wrong kind, named with what was expected.
+
+    Examples
+    --------
+    >>> Recipe() == eval(repr(Recipe()))
+    True
+    >>> Recipe.from_json(Recipe(seed=3).to_json()).seed
+    3
+    """
+
+    featurizer: Featurizer = field(default_factory=lambda: Concat(features=Scale(tuned=False), one=Constant()))
+    regularizer: Regularizer = field(default_factory=lambda: Ridge(block="features"))
+    data_weights: DataWeights | None = None
+    loss: Loss | None = None
+    hyper_penalties: dict[str, HyperPenalty] = field(default_factory=dict)
+    criterion: Criterion = field(default_factory=registered("HeldOut"))
+    method: Method = field(default_factory=registered("ProximalGradient"))
+    seed: int = 0
+    dtype: str = "float64"
+    device: str = "cpu"
+    engine: str = "memory"
+
+    dtypes: ClassVar[tuple[str, ...]] = ("float64", "float32")
+    engines: ClassVar[tuple[str, ...]] = ("memory",)
+
+    def __post_init__(self) -> None:
+        for name, kind, optional in _KINDS:
+            value = getattr(self, name)
+            if not (isinstance(value, kind) or (optional and value is None)):
+                raise ValueError(
+                    f"Recipe: {name} is {value!r}, expected a {kind.__name__}{' or None' if optional else ''}."
+                )
+        if not isinstance(self.hyper_penalties, Mapping):
+            raise ValueError(f"Recipe: hyper_penalties is {self.hyper_penalties!r}, expected a dict by name in ω.")
+        for name, penalty in self.hyper_penalties.items():
+            if not isinstance(name, str) or not isinstance(penalty, HyperPenalty):
+                raise ValueError(f"Recipe: hyper_penalties[{name!r}] is {penalty!r}, expected a HyperPenalty.")
+        object.__setattr__(self, "hyper_penalties", dict(self.hyper_penalties))
+        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
+            raise ValueError(f"Recipe: seed is {self.seed!r}, expected a whole number from 0 to 2⁶³ − 1.")
+        for name, allowed in (("dtype", self.dtypes), ("engine", self.engines)):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"Recipe: {name} is {getattr(self, name)!r}{nearest(getattr(self, name), allowed)}")
+        if not isinstance(self.device, str):
+            raise ValueError(f"Recipe: device is {self.device!r}, expected a name such as 'cpu' or 'cuda'.")
+
+    def replace(self, **changes: Any) -> Recipe:
+        """Return a copy with other choices."""
+        return replace(self, **changes)
+
+    def differs(self, other: Recipe) -> str:
+        """Return in a few words where ``other`` differs, ``""`` where it does not."""
+        names = [f.name for f in fields(self) if getattr(self, f.name) != getattr(other, f.name)]
+        return ", ".join(name.replace("_", " ") for name in names)
+
+    def to_json(self) -> str:
+        """Return the recipe as JSON text, with a format number."""
+        value = {key: item for key, item in encode(self).items() if key != "type"}
+        return json.dumps({"format": FORMAT, **value}, indent=2, ensure_ascii=False, allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> Recipe:
+        """Rebuild a recipe from JSON text: a pure function of the text, which imports and evaluates nothing.
+
+        Raises
+        ------
+        ValueError
+            Naming the key that is wrong: unknown type or key, a value of the wrong kind, NaN, or another format number.
+        """
+        if not isinstance(text, str) or len(text) > _MAX_TEXT:
+            raise ValueError("A recipe is JSON text of at most 64 MiB.")
+        try:
+            value = json.loads(text, parse_constant=_refuse_constant)
+        except (json.JSONDecodeError, RecursionError) as error:
+            raise ValueError(f"The recipe is not readable JSON: {error}") from error
+        if not isinstance(value, dict):
+            raise ValueError(f"The recipe is a {type(value).__name__}: expected an object with the recipe's keys.")
+        if value.get("format") != FORMAT:
+            raise ValueError(f"format is {value.get('format')!r}: this version reads recipes of format {FORMAT}.")
+        known = [f.name for f in fields(cls)]
+        arguments: dict[str, Any] = {}
+        for key, item in value.items():
+            if key == "format":
+                continue
+            if key not in known:
+                raise ValueError(f"The recipe has no {key!r}{nearest(key, known)}")
+            try:
+                arguments[key] = decode(item, key)
+            except RecursionError as error:
+                raise ValueError(f"{key}: nested too deeply.") from error
+        return cls(**arguments)
+
+    def to_source(self) -> str:
+        """Return Python source that rebuilds the recipe as ``recipe``."""
+        return f"import lsat_explorer as lsat\n\nrecipe = {source(self, 'lsat.', 0)}\n"
+
+
+_KINDS: tuple[tuple[str, type, bool], ...] = (
+    ("featurizer", Featurizer, False),
+    ("regularizer", Regularizer, False),
+    ("data_weights", DataWeights, True),
+    ("loss", Loss, True),
+    ("criterion", Criterion, False),
+    ("method", Method, False),
+)
+
+
+def _refuse_constant(name: str) -> float:
+    raise ValueError(f"The recipe holds {name}: expected finite numbers.")

@@ -1,0 +1,98 @@
+"""Recipes as values: code, JSON, equality, and text from strangers."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+import lsat_explorer as lsat
+
+RECIPES = {
+    "default": lsat.Recipe(),
+    "paper_ls": lsat.recipes.paper_ls(),
+    "paper_reg2": lsat.recipes.paper_reg2(),
+    "paper_feat": lsat.recipes.paper_feat((8, 8), 5),
+    "paper_weighting": lsat.recipes.paper_weighting(penalty=0.02),
+    "choices": lsat.Recipe(loss=lsat.CrossEntropy(temperature=True), seed=7, dtype="float32", device="auto"),
+}
+everything = pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+
+
+@everything
+def test_round_trip_as_json(recipe):
+    assert lsat.Recipe.from_json(recipe.to_json()) == recipe
+
+
+@everything
+def test_round_trip_as_repr(recipe):
+    assert eval(repr(recipe), {name: getattr(lsat, name) for name in lsat.__all__}) == recipe
+
+
+@everything
+def test_round_trip_as_source(recipe):
+    scope: dict[str, object] = {}
+    exec(recipe.to_source(), scope)
+    assert scope["recipe"] == recipe
+    assert max(map(len, recipe.to_source().splitlines())) <= 120
+
+
+def test_equality_sees_every_choice():
+    assert len({repr(recipe) for recipe in RECIPES.values()}) == len(RECIPES)
+    assert all(a != b for i, a in enumerate(RECIPES.values()) for b in list(RECIPES.values())[:i])
+
+
+def test_differs_names_the_choices():
+    assert lsat.recipes.paper_feat().differs(lsat.recipes.paper_weighting()) == "data weights, hyper penalties"
+    assert lsat.Recipe().differs(lsat.Recipe()) == ""
+
+
+def edited(**changes: object) -> str:
+    return json.dumps({**json.loads(lsat.Recipe().to_json()), **changes})
+
+
+def smooth(**graph: object) -> str:
+    return edited(regularizer={"type": "Smooth", "graph": {"type": "Graph", **graph}})
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("{", "not readable JSON"),
+        ("[" * 100_000, "not readable JSON|nested too deeply"),
+        ("[1]", "is a list"),
+        ("{}", "format is None"),
+        (edited(format=99), "format is 99"),
+        (edited(regularzer={}), "'regularzer': did you mean 'regularizer'"),
+        (edited(regularizer={"type": "Rigde"}), "regularizer: unknown type 'Rigde': did you mean 'Ridge'"),
+        (edited(regularizer={"type": "Ridge", "weight": 1}), "regularizer: Ridge has no 'weight'"),
+        (edited(regularizer={"type": "Ridge", "log_weight": "__import__('os')"}), 'log_weight is "__import__'),
+        (edited(regularizer={"type": "Stack", "members": [1]}), "regularizer.members"),
+        (edited(regularizer={"type": "Stack", "members": {"a": {"type": "Ridge", "block": 1}}}), "members.a: Ridge"),
+        (edited(featurizer={"type": "Ridge"}), "featurizer is Ridge"),
+        (edited(loss={"type": ["CrossEntropy"]}), "unknown type"),
+        (edited(seed=-1), "seed is -1"),
+        (edited(dtype="float16"), "dtype is 'float16'"),
+        (edited(engine="cloud"), "engine is 'cloud'"),
+        (edited(device=1), "device is 1"),
+        (edited(hyper_penalties=[1]), "hyper_penalties"),
+        (edited(hyper_penalties={"a": 1}), r"hyper_penalties\['a'\] is 1"),
+        (edited(method={"type": "ProximalGradient", "step": 1e400}), "Infinity|inf"),
+        ('{"format": 1, "seed": NaN}', "NaN"),
+        (edited(regularizer={"type": "Smooth", "graph": {"type": "Graph", "preset": "gird"}}), "preset 'gird'"),
+        (
+            edited(regularizer={"type": "Smooth", "graph": {"type": "Graph", "preset": "grid", "arguments": [1e9, 2]}}),
+            "h is",
+        ),
+    ],
+)
+def test_text_from_a_stranger_is_refused_by_the_key(text, message):
+    with pytest.raises(ValueError, match=message):
+        lsat.Recipe.from_json(text)
+
+
+def test_a_recipe_of_wrong_pieces_is_refused():
+    with pytest.raises(ValueError, match="regularizer is Identity"):
+        lsat.Recipe(regularizer=lsat.Identity())
+    with pytest.raises(ValueError, match="hyper_penalties"):
+        lsat.Recipe(hyper_penalties={"regularizer.log_weight": 0.5})
