@@ -1,0 +1,285 @@
+"""Data: rows to fit, rows that judge the fit, rows kept for the end."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import torch
+
+from lsat_explorer.data.images import PixelScale, check_image_shape
+from lsat_explorer.data.labels import Task, infer_task, strata
+from lsat_explorer.data.partition import partition
+from lsat_explorer.data.split import SPLITS, Split, counted, make_splits
+from lsat_explorer.data.tables import Table, default_names, read_table, shown
+
+__all__ = ["Data", "Split"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Data:
+    """Rows to fit (train), rows that judge the fit while tuning (validation), rows kept for the end (test).
+
+    Made by :meth:`from_arrays`, :meth:`from_splits` or ``lsat_explorer.datasets``. Two are equal when they are the
+    same object.
+
+    Parameters
+    ----------
+    train, validation, test
+        The rows; `test` may be None.
+    task
+        ``"classification"`` or ``"regression"``.
+    classes
+        The user's own labels in the order of the target columns; None in regression.
+    feature_names
+        Names of the d columns.
+    image_shape
+        Shape (h, w), (h, w, 1) or (h, w, 3) of a row that is an image, else None.
+    name
+        What to call the data set.
+    pixel_scale
+        How inputs become grey levels; from the least to the largest training input where None.
+
+    Raises
+    ------
+    ValueError
+        When the parts do not fit together.
+    """
+
+    train: Split
+    validation: Split
+    test: Split | None = None
+    task: Task = field(kw_only=True)
+    classes: tuple[Any, ...] | None = field(kw_only=True)
+    feature_names: tuple[str, ...] = field(kw_only=True)
+    image_shape: tuple[int, ...] | None = field(kw_only=True, default=None)
+    name: str = field(kw_only=True, default="data")
+    pixel_scale: PixelScale | None = field(kw_only=True, default=None)
+
+    def __post_init__(self) -> None:
+        features, outputs = self.train.inputs.shape[1], self.train.targets.shape[1]
+        for name, split in self._splits().items():
+            shape = (split.inputs.shape[1], split.targets.shape[1])
+            if shape != (features, outputs):
+                raise ValueError(
+                    f"the {name} split has {shape[0]} features and {shape[1]} outputs, the train split {features} and "
+                    f"{outputs}; give every split the same columns"
+                )
+        if self.task not in ("classification", "regression"):
+            raise ValueError(f"task is {self.task!r}, expected 'classification' or 'regression'; pass one of these")
+        if (self.task == "classification") != (self.classes is not None) or len(self.classes or ()) not in (0, outputs):
+            raise ValueError(
+                f"classes are {shown(self.classes)} for {self.task} with {outputs} target columns, expected one class "
+                f"per column in classification and None in regression; Data.from_splits sets them"
+            )
+        if len(self.feature_names) != features:
+            raise ValueError(
+                f"feature_names has {len(self.feature_names)} names for {features} features; give one per column of X"
+            )
+        if self.image_shape is not None:
+            check_image_shape(self.image_shape, features)
+
+    @classmethod
+    def from_arrays(
+        cls,
+        X: Any,
+        y: Any,
+        *,
+        validation: float = 0.3,
+        test: float | None = 0.2,
+        task: Task | None = None,
+        seed: int = 0,
+        image_shape: Sequence[int] | None = None,
+        feature_names: Sequence[Any] | None = None,
+        rows: Any = None,
+        name: str = "data",
+    ) -> Data:
+        """Divide one table at random, stratified by class in classification; splits keep the order of X.
+
+        Parameters
+        ----------
+        X
+            Inputs (N, d): numpy, torch, pandas, polars or lists; images (N, h, w) with `image_shape`. float32
+            stays float32, all other numbers become float64. Copied, never modified.
+        y
+            Labels (N,), or targets (N,) or (N, m).
+        validation, test
+            Share of all rows between 0 and 1, or number of rows; ``test=0`` or None keeps none.
+        task
+            ``"classification"`` or ``"regression"``. Where None: strings, categoricals and booleans are labels, and so
+            are integers of at most 20 distinct values; other integers, floats and several columns are numbers.
+        seed
+            Seed of the division.
+        image_shape
+            Shape (h, w), (h, w, 1) or (h, w, 3) of a row that is an image.
+        feature_names
+            Names of the columns; those of the data frame, or ``x0``, ``x1``, ... where None.
+        rows
+            Unique name of each row (N,); the index of the data frame, or 0..N-1 where None.
+        name
+            What to call the data set.
+
+        Raises
+        ------
+        ValueError
+            In one sentence with split, row and column: wrong shapes or lengths, no rows, entries that are missing,
+            infinite or no numbers, a single class, a class that training or validation would lack.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X = np.arange(40.0).reshape(20, 2)
+        >>> Data.from_arrays(X, ["even", "odd"] * 10, name="numbers")
+        Data(numbers: 10 training, 6 validation, 4 test rows, 2 features, 2 classes)
+        """
+        table = read_table(X, y, rows=rows, image_shape=image_shape)
+        task = infer_task(table.outcome, task)
+        codes = strata(table.outcome) if task == "classification" else None
+        parts = partition(len(table), codes, validation=validation, test=test, seed=seed)
+        tables = {split: table.take(part) for split, part in zip(SPLITS, parts, strict=True) if part is not None}
+        return cls._of(tables, task, image_shape, feature_names, name)
+
+    @classmethod
+    def from_splits(
+        cls,
+        train: tuple[Any, Any],
+        validation: tuple[Any, Any],
+        test: tuple[Any, Any] | None = None,
+        *,
+        task: Task | None = None,
+        image_shape: Sequence[int] | None = None,
+        feature_names: Sequence[Any] | None = None,
+        name: str = "data",
+    ) -> Data:
+        """Take rows that are already divided.
+
+        Parameters
+        ----------
+        train, validation, test
+            Pairs (X, y), each as in :meth:`from_arrays`. The training labels fix the classes.
+        task, image_shape, feature_names, name
+            As in :meth:`from_arrays`; the rule for the task looks at the training rows.
+
+        Raises
+        ------
+        ValueError
+            As in :meth:`from_arrays`; also for a validation or test label that no training row has, and for columns
+            that differ between splits.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X, y = np.eye(4), np.array([0.5, 1.5, 2.5, 3.5])
+        >>> Data.from_splits(train=(X, y), validation=(X[:2], y[:2]))
+        Data(data: 4 training, 2 validation rows, 4 features, 1 output)
+        """
+        tables = {}
+        for split, pair in zip(SPLITS, (train, validation, test), strict=True):
+            if pair is None and split == "test":
+                continue
+            if not isinstance(pair, tuple | list) or len(pair) != 2:
+                raise ValueError(f"{split} is a {type(pair).__name__}, expected a pair (X, y); pass {split}=(X, y)")
+            table = read_table(*pair, image_shape=image_shape, split=SPLITS[split])
+            tables[split] = table.take(np.arange(len(table)))
+        task = infer_task(tables["train"].outcome, task)
+        return cls._of(tables, task, image_shape, feature_names, name)
+
+    @classmethod
+    def _of(
+        cls,
+        tables: dict[str, Table],
+        task: Task,
+        image_shape: Sequence[int] | None,
+        feature_names: Sequence[Any] | None,
+        name: str,
+    ) -> Data:
+        """Check what concerns all splits at once, and encode them alike."""
+        features = tables["train"].inputs.shape[1]
+        shape = None if image_shape is None else check_image_shape(image_shape, features)
+        names = feature_names if feature_names is not None else tables["train"].names or default_names(features, shape)
+        splits, classes = make_splits(tables, task)
+        return cls(
+            splits["train"],
+            splits["validation"],
+            splits.get("test"),
+            task=task,
+            classes=classes,
+            feature_names=tuple(str(name) for name in names),
+            image_shape=shape,
+            name=name,
+        )
+
+    def __repr__(self) -> str:
+        what = (len(self.classes), "class") if self.classes is not None else (self.train.targets.shape[1], "output")
+        features = counted(len(self.feature_names), "feature")
+        return f"Data({self.name}: {self._rows_in_words()}, {features}, {counted(*what)})"
+
+    def describe(self) -> str:
+        """Name and rows in words: ``"MNIST, deskewed · 3,500 training, 1,500 validation, 10,000 test rows"``."""
+        return f"{self.name} · {self._rows_in_words()}"
+
+    def images(self, split: str = "train", indices: Any = None) -> np.ndarray:
+        """Rows of a split as pictures to look at.
+
+        Standardised pixels are turned back into grey levels; the range from black to white is that of the data set
+        (`pixel_scale`), so brightness compares between rows.
+
+        Parameters
+        ----------
+        split
+            ``"train"``, ``"validation"`` or ``"test"``.
+        indices
+            Positions (N,) within the split, 0 .. len - 1; all rows where None.
+
+        Returns
+        -------
+        numpy.ndarray
+            Pictures (N, h, w), or (N, h, w, 3) in colour, uint8.
+
+        Raises
+        ------
+        ValueError
+            When rows are no images, there is no such split, or a position is outside it.
+        """
+        if self.image_shape is None:
+            raise ValueError(
+                f"the rows of {self.name} are not images; make the Data with image_shape=(h, w) to show them"
+            )
+        splits = self._splits()
+        if split not in splits:
+            raise ValueError(
+                f"{self.name} has no split {split!r}, expected one of {', '.join(splits)}; pass one of these"
+            )
+        inputs = splits[split].inputs
+        chosen = np.arange(len(inputs)) if indices is None else np.asarray(indices)
+        if chosen.size == 0:
+            chosen = chosen.astype(np.int64).reshape(0)
+        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+            raise ValueError(
+                f"indices have shape {chosen.shape} and type {chosen.dtype}, expected positions (N,) as integers; pass "
+                f"for instance [0, 1, 2]"
+            )
+        outside = (chosen < 0) | (chosen >= len(inputs))
+        if outside.any():
+            raise ValueError(
+                f"position {chosen[outside][0]} is outside the {split} split, which has {len(inputs):,} rows; pass "
+                f"positions within the split, not the names in Split.rows"
+            )
+        grey = self._grey_levels.grey(inputs[torch.from_numpy(chosen.astype(np.int64))].numpy())
+        shape = self.image_shape[:2] if self.image_shape[2:] == (1,) else self.image_shape
+        return grey.reshape(-1, *shape)
+
+    @cached_property
+    def _grey_levels(self) -> PixelScale:
+        inputs = self.train.inputs
+        return self.pixel_scale or PixelScale(float(inputs.min()), float(inputs.max()))
+
+    def _splits(self) -> dict[str, Split]:
+        splits = {"train": self.train, "validation": self.validation, "test": self.test}
+        return {name: split for name, split in splits.items() if split is not None}
+
+    def _rows_in_words(self) -> str:
+        return ", ".join(f"{len(split):,} {SPLITS[name]}" for name, split in self._splits().items()) + " rows"

@@ -1,0 +1,257 @@
+"""The boundary: whatever table the user has becomes one plain matrix, with its names and its row index."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import torch
+
+__all__ = ["Column", "Table", "check_finite", "default_names", "numbers", "read_column", "read_table", "shown"]
+
+_CHUNK_ENTRIES = 1 << 20
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """The outcome of every row as it came: labels (N,), or targets (N,) or (N, m).
+
+    Parameters
+    ----------
+    values
+        Array as it came, of any type that holds labels or numbers.
+    categories
+        All labels in the user's order when the column is a pandas categorical, else None.
+    """
+
+    values: np.ndarray
+    categories: tuple[Any, ...] | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """Rows ready to be divided: inputs (N, d) float32 or float64, outcomes, the user's row index (N,), column names."""
+
+    inputs: np.ndarray
+    outcome: Column
+    rows: np.ndarray
+    names: tuple[str, ...] | None
+
+    def __len__(self) -> int:
+        return len(self.inputs)
+
+    def take(self, positions: np.ndarray) -> Table:
+        """Copy of the rows at these positions."""
+        outcome = replace(self.outcome, values=self.outcome.values[positions])
+        return Table(np.ascontiguousarray(self.inputs[positions]), outcome, self.rows[positions], self.names)
+
+
+def read_table(X: Any, y: Any, *, rows: Any = None, image_shape: Sequence[int] | None = None, split: str = "") -> Table:
+    """One checked table out of the inputs and outcomes of the user, which stay as they are.
+
+    Parameters
+    ----------
+    X
+        Inputs (N, d): numpy array, torch tensor, pandas or polars frame, list of rows; images (N, h, w)
+        with `image_shape`.
+    y
+        Labels (N,), or targets (N,) or (N, m), of the same kinds.
+    rows
+        Name of each row (N,); the index of X or y where None, or else 0..N-1.
+    image_shape
+        Shape of one image, for inputs that are not flattened.
+    split
+        Name of the split, for messages.
+
+    Raises
+    ------
+    ValueError
+        When shapes, lengths or types do not fit; the sentence names the split.
+    """
+    prefix = f"{split} " if split else ""
+    inputs, names = _read_inputs(X, f"{prefix}X", image_shape)
+    outcome = read_column(y, f"{prefix}y")
+    if len(outcome.values) != len(inputs):
+        raise ValueError(
+            f"{prefix}X has {len(inputs):,} rows and {prefix}y has {len(outcome.values):,}; give one label or target "
+            f"for each row of X"
+        )
+    if not len(inputs):
+        raise ValueError(f"{prefix}X has no rows; give at least two")
+    return Table(inputs, outcome, _read_rows(rows, X, y, len(inputs), prefix), names)
+
+
+def default_names(features: int, image_shape: tuple[int, ...] | None) -> tuple[str, ...]:
+    """Names of the columns of a table without any: ``x0``, ``x1``, ..., or ``pixel_row_column``."""
+    if image_shape is None:
+        return tuple(f"x{column}" for column in range(features))
+    return tuple("pixel_" + "_".join(map(str, place)) for place in np.ndindex(*image_shape))
+
+
+def shown(value: Any) -> str:
+    """Write a label, row or entry for a message: as code, at most 60 characters."""
+    text = repr(value.item() if isinstance(value, np.generic) else value)
+    return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def check_finite(values: np.ndarray, what: str, rows: np.ndarray, names: Sequence[str] | None = None) -> None:
+    """Refuse NaN and infinities in (N,) or (N, m), naming the first by its row and column."""
+    flat = values.reshape(len(values), -1)
+    for start, block in _blocks(flat):
+        finite = np.isfinite(block)
+        if not finite.all():
+            row, column = np.argwhere(~finite)[0]
+            where = f"row {shown(rows[start + row])}"
+            if values.ndim == 2:
+                where += f", column {_column(int(column), names)}"
+            raise ValueError(
+                f"{what} has {block[row, column]} at {where}, expected finite numbers; drop or fill in such rows first"
+            )
+
+
+def _blocks(values: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
+    step = max(1, _CHUNK_ENTRIES // max(1, values.shape[1]))
+    return ((start, values[start : start + step]) for start in range(0, len(values), step))
+
+
+def _column(position: int, names: Sequence[str] | None) -> str:
+    return f"{position} ({shown(names[position])})" if names else str(position)
+
+
+def _plain(values: Any, what: str) -> np.ndarray:
+    """Numpy array of any array-like, without a copy where that can be; missing entries become NaN or None."""
+    if isinstance(values, torch.Tensor):
+        if values.layout != torch.strided:
+            raise ValueError(f"{what} is a sparse tensor, expected a dense one; pass {what.split()[-1]}.to_dense()")
+        values = values.detach().cpu()
+        # numpy has no bfloat16, and half precision becomes float64 anyway
+        half = values.dtype in (torch.bfloat16, torch.float16)
+        return np.asarray((values.double() if half else values).numpy())
+    if hasattr(values, "toarray") and hasattr(values, "nnz"):
+        raise ValueError(f"{what} is a sparse matrix, expected a dense one; pass {what.split()[-1]}.toarray()")
+    if isinstance(values, np.ma.MaskedArray):
+        plain: np.ndarray = np.asarray(values.data, dtype=object).copy()
+        plain[np.ma.getmaskarray(values)] = None
+        return plain
+    if hasattr(values, "to_numpy"):
+        return np.asarray(values.to_numpy())
+    try:
+        return np.asarray(values)
+    except ValueError as error:
+        raise ValueError(
+            f"{what} has rows of different lengths, expected a rectangle; make all rows equally long"
+        ) from error
+
+
+def _read_inputs(X: Any, what: str, image_shape: Sequence[int] | None) -> tuple[np.ndarray, tuple[str, ...] | None]:
+    """Return inputs (N, d) as float32 or float64, and the names of the columns of a frame."""
+    names = tuple(str(name) for name in X.columns) if hasattr(X, "columns") else None
+    values = _plain(X, what)
+    if image_shape is not None and values.ndim > 2 and values.shape[1:] == tuple(image_shape):
+        values = values.reshape(len(values), -1)
+    if values.ndim != 2:
+        advice = (
+            "X.reshape(-1, 1) makes one column" if values.ndim == 1 else "flatten each row, or give its image_shape"
+        )
+        raise ValueError(f"{what} has shape {values.shape}, expected (N, d) with one row per observation; {advice}")
+    if not values.shape[1]:
+        raise ValueError(f"{what} has shape {values.shape}, expected at least one column; give the features")
+    native = values.dtype.newbyteorder("=")
+    if native in (np.float32, np.float64):
+        return values.astype(native, copy=False), names
+    if values.dtype.kind in "biuf":
+        return values.astype(np.float64), names
+    if values.dtype.kind in "OU":
+        return numbers(values, what, names), names
+    raise ValueError(f"{what} is of type {values.dtype}, expected real numbers; convert it to numbers first")
+
+
+def numbers(values: np.ndarray, what: str, names: Sequence[str] | None = None) -> np.ndarray:
+    """Read an object array (N, m) as float64, None and pandas' NA as NaN; name the first that is no number."""
+    import pandas as pd
+
+    read = np.empty(values.shape, dtype=np.float64)
+    for column in range(values.shape[1]):
+        entries = values[:, column].astype(object)
+        entries = np.where(pd.isna(entries), np.nan, entries)
+        try:
+            read[:, column] = entries.astype(np.float64)
+        except (TypeError, ValueError, OverflowError):
+            position = next((row for row, entry in enumerate(entries) if not _is_number(entry)), 0)
+            raise ValueError(
+                f"{what} has {shown(values[position, column])} at position {position}, column {_column(column, names)}"
+                f", expected numbers; encode or drop that column first"
+            ) from None
+    return read
+
+
+def _is_number(entry: Any) -> bool:
+    try:
+        float(entry)
+    except (TypeError, ValueError, OverflowError):
+        return False
+    return True
+
+
+def read_column(y: Any, what: str = "y") -> Column:
+    """Outcomes (N,) or (N, m) as they came; a single column is (N,).
+
+    Raises
+    ------
+    ValueError
+        When they are neither labels nor real numbers, or have another shape.
+    """
+    dtype = getattr(y, "dtype", None)
+    if dtype is None and hasattr(y, "columns") and len(y.columns) == 1:
+        # a frame of one column, categorical or not, stands for that column
+        y = y[y.columns[0]]
+        dtype = getattr(y, "dtype", None)
+    categories: Any = getattr(dtype, "categories", None)
+    # polars has categoricals of its own, whose categories are no plain list
+    known = tuple(categories.tolist()) if hasattr(categories, "tolist") else None
+    values = _plain(y, what)
+    if (
+        isinstance(y, list | tuple)
+        and values.dtype.kind in "US"
+        and not all(isinstance(label, str | bytes) for label in y)
+    ):
+        # numpy would turn the labels 1 and None beside 'a' into text
+        values = np.empty(len(y), dtype=object)
+        values[:] = y
+    if values.ndim == 2 and values.shape[1] == 1:
+        values = values[:, 0]
+    if values.ndim not in (1, 2) or (values.ndim == 2 and not values.shape[1]):
+        raise ValueError(f"{what} has shape {values.shape}, expected labels (N,) or targets (N,) or (N, m); reshape it")
+    if values.dtype.kind not in "biufOUS":
+        raise ValueError(f"{what} is of type {values.dtype}, expected labels or real numbers; convert it first")
+    if values.dtype.kind == "O" and values.ndim == 2:
+        values = numbers(values, what)
+    return Column(values, known)
+
+
+def _read_rows(rows: Any, X: Any, y: Any, count: int, prefix: str) -> np.ndarray:
+    """Return the user's name of each row (N,): given, the index of a frame or series, or 0..N-1."""
+    indexes = [table.index for table in (X, y) if hasattr(table, "index") and hasattr(table, "iloc")]
+    if len(indexes) == 2 and not indexes[0].equals(indexes[1]):
+        raise ValueError(
+            f"{prefix}X and {prefix}y have different row indexes, so it is not clear which label belongs to which row; "
+            f"pass y.loc[X.index], or y.to_numpy() if they already stand in the same order"
+        )
+    if rows is not None:
+        names, source = np.asarray(rows.to_numpy() if hasattr(rows, "to_numpy") else rows), "rows"
+    elif indexes:
+        names, source = np.asarray(indexes[0].to_numpy()), "the row index"
+    else:
+        return np.arange(count)
+    if names.shape != (count,):
+        raise ValueError(f"{source} has shape {names.shape}, expected ({count},); name each row of X once")
+    seen = set()
+    for name in names.tolist():
+        if name in seen:
+            raise ValueError(
+                f"{source} of {prefix}X names {shown(name)} twice; make it unique, for instance by reset_index"
+            )
+        seen.add(name)
+    return names
