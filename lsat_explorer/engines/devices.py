@@ -1,0 +1,38 @@
+"""The devices that this machine offers."""
+
+from __future__ import annotations
+
+import torch
+
+__all__ = ["available_devices", "resolve_device"]
+
+
+def available_devices() -> dict[str, str]:
+    """Return device names with a description, the CPU first.
+
+    Examples
+    --------
+    >>> "cpu" in available_devices()
+    True
+    """
+    threads = torch.get_num_threads()
+    devices = {"cpu": f"cpu, {threads} thread{'s' if threads > 1 else ''}"}
+    if torch.cuda.is_available():
+        for index in range(torch.cuda.device_count()):
+            properties = torch.cuda.get_device_properties(index)
+            devices[f"cuda:{index}"] = f"{properties.name}, {properties.total_memory / 2**30:.0f} GiB"
+    return devices
+
+
+def resolve_device(name: str) -> torch.device:
+    """Turn ``"cpu"``, ``"cuda"``, ``"cuda:1"`` or ``"auto"`` (the first card, else the CPU) into a torch device."""
+    if name == "auto":
+        name = "cuda" if torch.cuda.is_available() else "cpu"
+    try:
+        device = torch.device(name)
+    except RuntimeError:
+        device = None
+    offered = available_devices()
+    if device is None or (device.type != "cpu" and f"{device.type}:{device.index or 0}" not in offered):
+        raise ValueError(f"Device {name!r} is not available: choose one of {', '.join(offered)}.")
+    return device

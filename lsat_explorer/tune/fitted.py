@@ -1,0 +1,184 @@
+"""The fitted model: what a run leaves behind to predict with."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
+from torch import Tensor
+
+from ..model.losses import CrossEntropy, Loss, SquaredError
+from ..model.piece import Omega, within
+from ..model.prepared import Prepared
+from ..model.recipe import Recipe
+
+__all__ = ["FittedModel"]
+
+FORMAT = "1"
+_CHUNK = 8192
+
+
+@dataclass(frozen=True, eq=False)
+class FittedModel:
+    """Predictions φ(u; ω)ᵀ θ of a fit, in the user's own labels.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        What was fitted.
+    loss : Loss
+        The loss in use, also where the recipe left it to the task.
+    prepared : Prepared
+        The featurizer as prepared on the training rows.
+    omega : dict of str to Tensor
+        The hyper-parameters.
+    theta : Tensor (n, m)
+        The coefficients, float64.
+    classes : tuple or None
+        The user's labels in the order of the outputs; None in regression.
+    feature_names : tuple of str
+        Names of the d inputs.
+    """
+
+    recipe: Recipe
+    loss: Loss
+    prepared: Prepared
+    omega: Omega
+    theta: Tensor
+    classes: tuple[Any, ...] | None
+    feature_names: tuple[str, ...]
+
+    def __repr__(self) -> str:
+        n, m = self.theta.shape
+        return f"FittedModel({n} features, {m} outputs)"
+
+    @property
+    def blocks(self) -> dict[str, slice]:
+        """The rows of θ that belong to each block of features."""
+        return self.prepared.columns()
+
+    def decision_function(self, X: Any) -> np.ndarray:
+        """Return the raw outputs φ(u)ᵀθ (N, m) for inputs (N, d).
+
+        Raises
+        ------
+        ValueError
+            When X is not (N, d) or holds a NaN or an infinity.
+        """
+        rows = self._inputs(X)
+        parts = [torch.empty(0, self.theta.shape[1], dtype=torch.float64)]
+        featurizer = within("featurizer", self.omega)
+        with torch.no_grad():
+            for chunk in rows.split(_CHUNK):
+                blocks = self.prepared.blocks(featurizer, chunk.to(self.theta.device).double())
+                parts.append((torch.cat(list(blocks.values()), 1) @ self.theta).cpu())
+        return torch.cat(parts).numpy()
+
+    def predict(self, X: Any) -> np.ndarray:
+        """Return the user's labels (N,), or the outputs (N, m), (N,) for one output, in regression."""
+        scores = self.decision_function(X)
+        if self.classes is None:
+            return scores[:, 0] if scores.shape[1] == 1 else scores
+        return np.asarray(self.classes)[scores.argmax(1)]
+
+    def predict_proba(self, X: Any) -> np.ndarray:
+        """Return softmax(e^τ φ(u)ᵀθ) (N, m), the classes' probabilities under the cross-entropy loss.
+
+        Raises
+        ------
+        ValueError
+            When the model was not tuned for the cross-entropy, so that its outputs are no log odds.
+        """
+        if not isinstance(self.loss, CrossEntropy):
+            raise ValueError(f"predict_proba needs a CrossEntropy loss; this model was tuned for {self.loss!r}.")
+        omega = {name: value.cpu() for name, value in within("loss", self.omega).items()}
+        return torch.softmax(self.loss.scores(torch.from_numpy(self.decision_function(X)), omega), 1).numpy()
+
+    def _inputs(self, X: Any) -> Tensor:
+        array = X.detach().cpu().numpy() if isinstance(X, Tensor) else np.asarray(X)
+        d = len(self.feature_names)
+        if array.ndim != 2 or array.shape[1] != d:
+            raise ValueError(f"X has shape {array.shape}: expected (N, {d}), one row a case.")
+        try:
+            rows = np.array(array, dtype=np.float32 if array.dtype == np.float32 else np.float64)
+        except (TypeError, ValueError) as error:
+            raise ValueError(f"X holds what is no number: {error}.") from error
+        bad = np.argwhere(~np.isfinite(rows))
+        if len(bad):
+            row, column = bad[0]
+            raise ValueError(f"X holds {rows[row, column]} in row {row}, column {self.feature_names[column]!r}.")
+        return torch.from_numpy(rows)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write one safetensors file, the recipe in its header; an old file stays until the new one is whole."""
+        tensors = {f"featurizer.{name}": value for name, value in self.prepared.state().items()}
+        tensors |= {f"omega.{name}": value for name, value in self.omega.items()} | {"theta": self.theta}
+        described = {
+            "omega": list(self.omega),
+            "loss": Recipe(loss=self.loss).to_json(),
+            "classes": None if self.classes is None else [_plain(label) for label in self.classes],
+            "feature_names": list(self.feature_names),
+        }
+        header = {
+            "format": f"lsat_explorer.model/{FORMAT}",
+            "recipe": self.recipe.to_json(),
+            "model": json.dumps(described),
+        }
+        target = Path(path)
+        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+        os.close(handle)
+        try:
+            save_file(
+                {k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}, temporary, metadata=header
+            )
+            os.replace(temporary, target)
+        finally:
+            Path(temporary).unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str], device: str = "cpu") -> FittedModel:
+        """Read a file that `save` wrote; no pickle is involved.
+
+        Raises
+        ------
+        ValueError
+            When the file is no model, is damaged, or has a format of another version.
+        """
+        try:
+            with safe_open(path, framework="pt", device=device) as file:
+                header = file.metadata() or {}
+                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - not a mapping
+        except SafetensorError as error:
+            raise ValueError(f"{path} is no model file: {error}.") from error
+        if header.get("format") != f"lsat_explorer.model/{FORMAT}":
+            raise ValueError(f"{path} has format {header.get('format')!r}, expected 'lsat_explorer.model/{FORMAT}'.")
+        recipe, described = Recipe.from_json(header["recipe"]), json.loads(header["model"])
+        state = {k.removeprefix("featurizer."): v for k, v in tensors.items() if k.startswith("featurizer.")}
+        loss = Recipe.from_json(described["loss"]).loss or SquaredError()
+        return cls(
+            recipe=recipe,
+            loss=loss,
+            prepared=recipe.featurizer.restore(state),
+            omega={name: tensors[f"omega.{name}"] for name in described["omega"]},
+            theta=tensors["theta"],
+            classes=None if described["classes"] is None else tuple(described["classes"]),
+            feature_names=tuple(described["feature_names"]),
+        )
+
+
+def _plain(label: Any) -> Any:
+    """Return a label as JSON can hold it: numbers, strings and booleans stay what they are."""
+    value = label.item() if isinstance(label, np.generic) else label
+    if not isinstance(value, str | int | float | bool):
+        raise ValueError(
+            f"Class {label!r} is a {type(label).__name__}: only numbers, strings and booleans can be saved."
+        )
+    return value

@@ -1,0 +1,102 @@
+"""One step of a run, and the statuses a run can have."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields
+from enum import Enum
+
+from ..model.piece import Omega
+
+__all__ = ["SCALARS", "Iterate", "Status"]
+
+
+class Status(Enum):
+    """Where a run stands; ``sentence`` is what to show."""
+
+    READY = "ready"
+    RUNNING = "running"
+    CONVERGED = "converged"
+    MAX_ITERATIONS = "max_iterations"
+    STALLED = "stalled"
+    NOT_FINITE = "not_finite"
+    STOPPED_EARLY = "stopped_early"
+    STOPPED_BY_USER = "stopped_by_user"
+
+    @property
+    def sentence(self) -> str:
+        """A sentence that says what the status means and what to do."""
+        return _SENTENCES[self]
+
+    @property
+    def final(self) -> bool:
+        """Whether a run with this status has ended."""
+        return self not in (Status.READY, Status.RUNNING)
+
+
+_SENTENCES = {
+    Status.READY: "Not started.",
+    Status.RUNNING: "Running.",
+    Status.CONVERGED: "Converged: the stopping residual is below the tolerance.",
+    Status.MAX_ITERATIONS: "Stopped at the maximum number of iterations: raise max_iterations to go on.",
+    Status.STALLED: "Stalled: the step no longer moves the hyper-parameters. The best values so far are kept.",
+    Status.NOT_FINITE: "Not finite: every smaller step still failed. The best values so far are kept.",
+    Status.STOPPED_EARLY: "Stopped early: the loss on the early-stopping rows has risen for too long.",
+    Status.STOPPED_BY_USER: "Stopped by you. The last accepted values are kept.",
+}
+
+
+@dataclass(frozen=True)
+class Iterate:
+    """One iteration of a run. A rejected one keeps the values of the last accepted; number 0 is the solved start.
+
+    Attributes
+    ----------
+    number : int
+        Count of evaluations of F, from 0.
+    objective, loss, penalty : float
+        F = ψ + r, the validation loss ψ and the hyper-penalty r at ``omega``.
+    training_loss : float
+        The same loss on the training rows, unweighted.
+    error : float
+        Share of validation rows misclassified, or root mean squared error in regression.
+    step : float
+        The step size t that was tried.
+    residual : float
+        Stopping residual ‖(ω^k − ω^{k+1})/t + g^{k+1} − g^k‖₂ of an accepted step, NaN otherwise.
+    gradient_norm : float
+        ‖∇ψ‖₂ over the tuned entries of ω.
+    accepted : bool
+        Whether F(tentative) ≤ F(ω).
+    tried : float
+        F at the tentative point.
+    seconds : float
+        Wall time since the run began.
+    status : Status
+        RUNNING, or why this iterate is the last.
+    omega : dict of str to Tensor
+        The hyper-parameters.
+    """
+
+    number: int
+    objective: float
+    loss: float
+    penalty: float
+    step: float
+    omega: Omega
+    training_loss: float = math.nan
+    error: float = math.nan
+    residual: float = math.nan
+    gradient_norm: float = math.nan
+    accepted: bool = True
+    tried: float = math.nan
+    seconds: float = 0.0
+    status: Status = Status.RUNNING
+
+    def scalars(self) -> dict[str, float | int | bool | str]:
+        """Return every field but ``omega``, the status as a word."""
+        return {**{name: getattr(self, name) for name in SCALARS}, "status": self.status.value}
+
+
+SCALARS = tuple(f.name for f in fields(Iterate) if f.name != "omega")
+"""The fields of an iterate that fit in a table."""

@@ -1,0 +1,294 @@
+"""A run: the iterates so far, and what can be done with them."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import torch
+from tqdm import tqdm
+
+from ..data.data import Data
+from ..engines.memory import Interrupted
+from ..model.piece import Omega
+from ..model.recipe import Recipe
+from .advice import advice
+from .fitted import FittedModel
+from .iterate import SCALARS, Iterate, Status
+from .problem import Problem, error_of
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["Run", "TestResult", "tune"]
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """The test split's ``loss`` and ``error``, and how many times it has been looked at."""
+
+    __test__ = False
+
+    loss: float
+    error: float
+    looks: int
+
+
+class Run:
+    """A tuning run of a recipe on data. `steps` pulls it forward; any number of readers may look at it meanwhile.
+
+    `change` and `stop` may be called from any thread; they act between iterations, `stop` between row chunks too.
+
+    Examples
+    --------
+    >>> import lsat_explorer as lsat
+    >>> run = Run(lsat.Recipe(), lsat.datasets.digits())
+    >>> for iterate in run.steps():
+    ...     pass
+    >>> run.status
+    <Status.CONVERGED: 'converged'>
+    """
+
+    def __init__(self, recipe: Recipe, data: Data) -> None:
+        self.recipe, self.data = recipe, data
+        self.problem: Problem | None = None
+        self.iterates: list[Iterate] = []
+        self.status = Status.READY
+        self.looks = 0
+        self._omega: Omega | None = None
+        self._model: tuple[Omega, FittedModel] | None = None
+        self._wanted = recipe
+        self._stop = threading.Event()
+
+    def __repr__(self) -> str:
+        last = f", loss {self.iterates[-1].loss:.4f}" if self.iterates else ""
+        return f"Run({self.status.value}, {max(len(self.iterates) - 1, 0)} iterations{last})"
+
+    def steps(self) -> Iterator[Iterate]:
+        """Yield iterates until one has a final status. Pulled again after the end, it goes on from there.
+
+        The first pull prepares the features. After `change` the step rule starts anew from the present ω.
+        """
+        self._stop.clear()
+        base = self.iterates[-1] if self.iterates else None
+        self.status = Status.RUNNING
+        try:
+            yield from self._pull(base)
+        except Interrupted:
+            yield from self._interrupted()
+        finally:
+            if self.status is Status.RUNNING and not self.iterates:
+                self.status = Status.READY
+
+    def _pull(self, base: Iterate | None) -> Iterator[Iterate]:
+        while True:
+            anew = self._wanted != self.recipe
+            problem = self._ready()
+            method: Any = self.recipe.method
+            if base is not None and not anew:
+                method = method.resumed(base)
+            for iterate in method.iterates(problem, self._omega):
+                last = self._record(iterate, base)
+                yield last
+                if last.status.final:
+                    return
+                if self._wanted != self.recipe:
+                    break
+            base = self.iterates[-1]
+
+    def _ready(self) -> Problem:
+        """Return the problem of the recipe that is wanted now."""
+        wanted = self._wanted
+        if self.problem is None:
+            self.problem = Problem(wanted, self.data, self._check)
+        elif wanted != self.recipe:
+            self.problem = self.problem.with_recipe(wanted)
+        self.recipe = wanted
+        return self.problem
+
+    def _check(self) -> None:
+        if self._stop.is_set():
+            raise Interrupted
+
+    def _record(self, iterate: Iterate, base: Iterate | None) -> Iterate:
+        if base is not None:
+            iterate = replace(iterate, number=base.number + 1 + iterate.number, seconds=base.seconds + iterate.seconds)
+        if self._stop.is_set() and not iterate.status.final:
+            iterate = replace(iterate, status=Status.STOPPED_BY_USER)
+        self._omega = iterate.omega
+        self.iterates.append(iterate)
+        self.status = iterate.status
+        return iterate
+
+    def _interrupted(self) -> Iterator[Iterate]:
+        """End a run that was stopped in the middle of an iteration: the last accepted iterate stands."""
+        self.status = Status.STOPPED_BY_USER
+        if self.iterates:
+            self.iterates[-1] = replace(self.iterates[-1], status=Status.STOPPED_BY_USER)
+            yield self.iterates[-1]
+
+    def restore(self, iterates: list[Iterate], status: Status, looks: int) -> None:
+        """Take up the state of a saved run; the last iterate carries ω."""
+        self.iterates, self.status, self.looks = list(iterates), status, looks
+        self._omega = iterates[-1].omega
+
+    def change(self, recipe: Recipe) -> None:
+        """Go on, from the next iteration, with other hyper-penalties or another method.
+
+        Raises
+        ------
+        ValueError
+            When anything else differs: that is another run.
+        """
+        others = recipe.replace(hyper_penalties=self.recipe.hyper_penalties, method=self.recipe.method)
+        if others != self.recipe:
+            names = others.differs(self.recipe)
+            raise ValueError(f"change() takes another method or hyper-penalties, but {names} differ: start a new Run.")
+        if self.problem is not None:
+            self.problem.with_recipe(recipe)
+        self._wanted = recipe
+
+    def stop(self) -> None:
+        """Ask the run to end; its last iterate says STOPPED_BY_USER."""
+        self._stop.set()
+
+    @property
+    def omega(self) -> Omega:
+        """The last accepted hyper-parameters."""
+        return self._accepted().omega
+
+    @property
+    def best(self) -> Iterate:
+        """The iterate with the least F."""
+        self._accepted()
+        return min(self.iterates, key=lambda iterate: iterate.objective)
+
+    def _accepted(self) -> Iterate:
+        if not self.iterates:
+            raise ValueError("The run has not started: pull run.steps(), or call lsat.tune(recipe, data).")
+        return self.iterates[-1]
+
+    @property
+    def message(self) -> str:
+        """The status as a sentence, with advice where there is some."""
+        return advice(self)
+
+    def history(self) -> pandas.DataFrame:
+        """Return one row an iterate: number, objective, loss, penalty, step, residual, … and each scalar of ω."""
+        import pandas
+
+        rows = []
+        for iterate in self.iterates:
+            scalars = {name: value.item() for name, value in iterate.omega.items() if value.ndim == 0}
+            rows.append({**iterate.scalars(), **scalars})
+        return pandas.DataFrame(rows, columns=None if rows else list(SCALARS))
+
+    def weights(self) -> np.ndarray:
+        """Return the weights e^{2ω_i} (k,) of the training rows, ones where the recipe has none."""
+        log_weight = (self._omega or {}).get("data_weights.log_weight")
+        if log_weight is None:
+            return np.ones(len(self.data.train))
+        return (2 * log_weight).exp().cpu().numpy()
+
+    @property
+    def model(self) -> FittedModel:
+        """The model fitted at `omega`, θ refined once in float64."""
+        omega = self.omega
+        if self._model is None or self._model[0] is not omega:
+            self._stop.clear()
+            problem = self._ready()
+            at = problem.evaluate(omega)
+            if not at.outcome.ok:
+                raise ValueError(f"There is no fit at these hyper-parameters: {at.outcome.sentence}")
+            fitted = FittedModel(
+                recipe=self.recipe,
+                loss=problem.loss,
+                prepared=problem.prepared,
+                omega=omega,
+                theta=problem.refined(at).contiguous(),
+                classes=self.data.classes,
+                feature_names=self.data.feature_names,
+            )
+            self._model = (omega, fitted)
+        return self._model[1]
+
+    def test(self) -> TestResult:
+        """Look at the test split: the loss and error of `model` on it. Each look is counted.
+
+        Raises
+        ------
+        ValueError
+            When the data have no test split.
+        """
+        if self.data.test is None:
+            raise ValueError("The data have no test split: make one with Data.from_arrays(…, test=0.2).")
+        model, targets = self.model, self.data.test.targets
+        scores = torch.from_numpy(model.decision_function(self.data.test.inputs))
+        omega = {k.removeprefix("loss."): v.cpu() for k, v in model.omega.items() if k.startswith("loss.")}
+        self.looks += 1
+        loss = float(model.loss.value(scores, targets, omega))
+        return TestResult(loss, error_of(scores, targets, self.data.task), self.looks)
+
+    def save(self, folder: str | os.PathLike[str]) -> None:
+        """Write recipe.json, iterates.csv, run.json and model.safetensors into a folder."""
+        from .saved import save_run
+
+        save_run(self, Path(folder))
+
+    @classmethod
+    def load(cls, folder: str | os.PathLike[str], data: Data | None = None) -> Run:
+        """Read a folder that `save` wrote. With ``data`` the run can go on, or fit and test its model.
+
+        Raises
+        ------
+        ValueError
+            When the folder holds no run.
+        """
+        from .saved import load_run
+
+        return load_run(Path(folder), data)
+
+
+def tune(recipe: Recipe, data: Data, *, progress: bool = True) -> Run:
+    """Run a recipe on data to its end and return the run.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The choices.
+    data : Data
+        Rows to fit, and validation rows to tune on.
+    progress : bool
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    Run
+        With ``history()``, ``omega``, ``model`` and ``test()``. A keyboard interrupt ends it and keeps the last
+        accepted iterate.
+
+    Examples
+    --------
+    >>> import lsat_explorer as lsat
+    >>> run = tune(lsat.Recipe(), lsat.datasets.digits(), progress=False)
+    >>> round(run.iterates[-1].loss, 2)
+    1.74
+    """
+    run = Run(recipe, data)
+    limit = getattr(recipe.method, "max_iterations", None)
+    with tqdm(total=limit, disable=not progress, desc="tuning", unit="it") as bar:
+        try:
+            for iterate in run.steps():
+                bar.set_postfix_str(f"loss {iterate.loss:.4f}", refresh=False)
+                bar.update(int(iterate.number > 0))
+        except KeyboardInterrupt:
+            if not run.iterates:
+                raise
+            run.status = Status.STOPPED_BY_USER
+            run.iterates[-1] = replace(run.iterates[-1], status=Status.STOPPED_BY_USER)
+    return run

@@ -1,0 +1,309 @@
+"""Runs: the proximal gradient method step by step, its statuses, and what a run keeps."""
+
+from __future__ import annotations
+
+import itertools
+import math
+import threading
+from dataclasses import dataclass
+
+import numpy as np
+import pandas
+import pytest
+import torch
+from torch import Tensor
+
+import lsat_explorer as lsat
+from lsat_explorer import Status
+from lsat_explorer.model.losses import Loss
+from test_problem import ARCHETYPES, STACK, make_data
+
+QUICK = lsat.ProximalGradient(max_iterations=40, tolerance=1e-3)
+
+
+@dataclass(frozen=True, repr=False)
+class Spoiled(Loss):
+    """Squared error that turns NaN, or stays flat, as asked for."""
+
+    nan_after: int = 10**9
+    flat: bool = False
+
+    def value(self, predictions: Tensor, targets: Tensor, omega: dict) -> Tensor:
+        CALLS.append(1)
+        if self.flat:
+            return 0 * predictions.sum()
+        loss = (predictions - targets).square().sum(1).mean()
+        return loss * math.nan if len(CALLS) > self.nan_after else loss
+
+
+CALLS: list[int] = []
+
+
+def weighting(**changes) -> lsat.Recipe:
+    return lsat.Recipe(
+        featurizer=ARCHETYPES,
+        regularizer=STACK,
+        data_weights=lsat.LogWeights(),
+        hyper_penalties={"data_weights.log_weight": lsat.SumSquares(0.01) + lsat.ZeroSum()},
+        method=QUICK,
+        **changes,
+    )
+
+
+def test_the_method_is_algorithm_3_1():
+    """Replay the history by hand: prox step, accept test on F, step sizes, stopping residual."""
+    recipe = weighting(loss=lsat.SquaredError()).replace(method=lsat.ProximalGradient(step=400.0, max_iterations=12))
+    data = make_data("classification")
+    run = lsat.tune(recipe, data, progress=False)
+    problem = lsat.Problem(recipe, data)
+    omega, t = problem.init(), 400.0
+    at = problem.evaluate(omega)
+    g = problem.gradient(at)
+    assert run.iterates[0].objective == at.objective
+    accepted = [iterate.accepted for iterate in run.iterates[1:]]
+    assert True in accepted
+    assert False in accepted
+    for iterate in run.iterates[1:]:
+        assert iterate.step == t
+        trial = problem.evaluate(problem.prox({k: omega[k] - t * g[k] for k in omega}, t))
+        assert iterate.tried == trial.objective
+        if trial.loss + trial.penalty <= at.objective:
+            g_new = problem.gradient(trial)
+            parts = [(omega[k] - trial.omega[k]) / t + g_new[k] - g[k] for k in omega]
+            assert iterate.residual == pytest.approx(math.sqrt(sum(float((p**2).sum()) for p in parts)), rel=1e-12)
+            omega, at, g, t = trial.omega, trial, g_new, 1.2 * t
+        else:
+            assert math.isnan(iterate.residual)
+            t = 0.5 * t
+        assert iterate.objective == at.objective
+        assert all(torch.equal(iterate.omega[k], omega[k]) for k in omega)
+
+
+def test_every_prox_is_used_once_a_step(monkeypatch):
+    seen = []
+    prox = lsat.SumSquares.prox
+    monkeypatch.setattr(lsat.SumSquares, "prox", lambda self, omega, step: (seen.append(1), prox(self, omega, step))[1])
+    run = lsat.tune(weighting(), make_data(), progress=False)
+    assert len(seen) == len(run.iterates) - 1
+
+
+def test_the_objective_never_rises_and_weights_sum_to_zero():
+    run = lsat.tune(weighting(), make_data(), progress=False)
+    objectives = [iterate.objective for iterate in run.iterates]
+    assert all(b <= a for a, b in itertools.pairwise(objectives))
+    assert abs(float(run.omega["data_weights.log_weight"].sum())) < 1e-9
+    assert run.weights() == pytest.approx(np.exp(2 * run.omega["data_weights.log_weight"].numpy()))
+    assert run.iterates[-1].penalty == pytest.approx(0.01 * float(run.omega["data_weights.log_weight"].square().sum()))
+
+
+def test_the_same_recipe_gives_the_same_history_bit_for_bit():
+    a, b = (lsat.tune(weighting(), make_data(), progress=False).history().drop(columns="seconds") for _ in range(2))
+    pandas.testing.assert_frame_equal(a, b, check_exact=True)
+
+
+def test_convergence_is_a_stationary_point():
+    method = lsat.ProximalGradient(tolerance=1e-7, max_iterations=3000, step=100.0)
+    run = lsat.tune(lsat.Recipe(method=method), make_data(), progress=False)
+    assert run.status is Status.CONVERGED
+    assert run.iterates[-1].gradient_norm < 1e-6
+    assert run.iterates[-1].residual <= 1e-7
+
+
+@pytest.mark.parametrize("limit", [0, 1, 5])
+def test_max_iterations(limit):
+    run = lsat.tune(lsat.Recipe(method=lsat.ProximalGradient(max_iterations=limit)), make_data(), progress=False)
+    assert run.status is Status.MAX_ITERATIONS
+    assert [iterate.number for iterate in run.iterates] == list(range(limit + 1))
+    assert math.isfinite(run.iterates[-1].loss)
+
+
+def test_convergence_at_the_last_iteration_is_convergence():
+    full = lsat.tune(lsat.Recipe(), make_data(), progress=False)
+    assert full.status is Status.CONVERGED
+    exact = lsat.ProximalGradient(max_iterations=full.iterates[-1].number)
+    assert lsat.tune(lsat.Recipe(method=exact), make_data(), progress=False).status is Status.CONVERGED
+
+
+def test_nothing_to_tune_is_a_fit():
+    recipe = lsat.Recipe(hyper_penalties={"regularizer.log_weight": lsat.Frozen()})
+    run = lsat.tune(recipe, make_data(), progress=False)
+    assert len(run.iterates) == 1
+    assert "Nothing to tune" in run.message
+
+
+def test_a_flat_loss_is_converged():
+    run = lsat.tune(lsat.Recipe(loss=Spoiled(flat=True)), make_data("regression"), progress=False)
+    assert run.status is Status.CONVERGED
+
+
+def test_a_loss_that_turns_nan_keeps_the_best_values():
+    # Case 13.
+    CALLS.clear()
+    run = lsat.tune(lsat.Recipe(loss=Spoiled(nan_after=7)), make_data("regression"), progress=False)
+    assert run.status in (Status.NOT_FINITE, Status.MAX_ITERATIONS)
+    assert math.isfinite(run.iterates[-1].objective)
+    assert not run.iterates[-1].accepted
+    assert run.iterates[-1].tried == math.inf
+    patient = lsat.ProximalGradient(max_iterations=5000)
+    CALLS.clear()
+    run = lsat.tune(lsat.Recipe(loss=Spoiled(nan_after=7), method=patient), make_data("regression"), progress=False)
+    assert run.status is Status.NOT_FINITE
+
+
+def test_a_start_without_a_solution_says_what_to_raise():
+    recipe = lsat.Recipe(
+        featurizer=lsat.Concat(a=lsat.Identity(), b=lsat.Identity()), regularizer=lsat.Ridge(log_weight=-20.0)
+    )
+    run = lsat.tune(recipe, make_data(), progress=False)
+    assert run.status is Status.NOT_FINITE
+    assert "raise regularizer.log_weight" in run.message
+    with pytest.raises(ValueError, match="no fit"):
+        _ = run.model
+
+
+def test_a_step_too_small_to_move_is_stalled_not_converged():
+    recipe = lsat.Recipe(method=lsat.ProximalGradient(step=1e-30, tolerance=1e-9))
+    run = lsat.tune(recipe, make_data(), progress=False)
+    assert run.status is Status.STALLED
+    assert len(run.iterates) == 2
+
+
+def test_a_box_that_holds_the_optimum_out_is_converged_at_its_end():
+    recipe = lsat.Recipe(
+        hyper_penalties={"regularizer.log_weight": lsat.Box(-0.1, 0.1)},
+        method=lsat.ProximalGradient(step=1e6, max_iterations=50),
+    )
+    run = lsat.tune(recipe, make_data(), progress=False)
+    assert run.status is Status.CONVERGED
+    assert abs(abs(float(run.omega["regularizer.log_weight"])) - 0.1) < 1e-12
+
+
+def test_stop_and_resume():
+    run = lsat.Run(lsat.Recipe(method=lsat.ProximalGradient(tolerance=0.0, max_iterations=30)), make_data())
+    for iterate in run.steps():
+        if iterate.number == 5:
+            run.stop()
+    assert run.status is Status.STOPPED_BY_USER
+    stopped = len(run.iterates)
+    assert stopped <= 8
+    step = run.iterates[-1].step
+    for iterate in run.steps():
+        if iterate.number > stopped + 3:
+            run.stop()
+    assert run.iterates[stopped].step == pytest.approx(1.2 * step)
+    numbers = [iterate.number for iterate in run.iterates]
+    assert numbers == list(range(len(numbers)))
+    assert run.iterates[-1].objective < run.iterates[stopped - 1].objective
+
+
+def test_stop_from_another_thread_acts_between_chunks():
+    run = lsat.Run(lsat.Recipe(method=lsat.ProximalGradient(tolerance=0.0, max_iterations=10**6)), make_data())
+    worker = threading.Thread(target=lambda: [None for _ in run.steps()])
+    worker.start()
+    while len(run.iterates) < 3:
+        pass
+    run.stop()
+    worker.join(timeout=10)
+    assert not worker.is_alive()
+    assert run.status is Status.STOPPED_BY_USER
+    assert math.isfinite(run.iterates[-1].loss)
+
+
+def test_a_changed_recipe_restarts_the_step_rule_from_the_present_point():
+    recipe = weighting().replace(method=lsat.ProximalGradient(step=2.0, tolerance=0.0, max_iterations=20))
+    run = lsat.Run(recipe, make_data())
+    other = recipe.replace(hyper_penalties={"data_weights.log_weight": lsat.SumSquares(5.0) + lsat.ZeroSum()})
+    for iterate in run.steps():
+        if iterate.number == 6:
+            run.change(other)
+    before, after, first = run.iterates[6], run.iterates[7], run.iterates[8]
+    assert all(torch.equal(before.omega[k], after.omega[k]) for k in before.omega)
+    assert after.penalty == pytest.approx(500 * before.penalty)
+    assert after.loss == before.loss
+    assert first.step == 2.0
+    assert run.recipe == other
+    with pytest.raises(ValueError, match="featurizer differ"):
+        run.change(other.replace(featurizer=lsat.Identity()))
+    with pytest.raises(ValueError, match="did you mean"):
+        run.change(other.replace(hyper_penalties={"data_weights.log_wieght": lsat.Frozen()}))
+
+
+def test_history_is_a_table_of_scalars():
+    run = lsat.tune(lsat.Recipe(method=QUICK), make_data(), progress=False)
+    history = run.history()
+    assert len(history) == len(run.iterates)
+    assert {"number", "objective", "loss", "training_loss", "step", "residual", "accepted", "seconds"} <= set(history)
+    assert history["regularizer.log_weight"].iloc[-1] == float(run.omega["regularizer.log_weight"])
+    assert list(lsat.Run(lsat.Recipe(), make_data()).history().columns)
+
+
+def test_test_counts_its_looks_and_uses_the_test_split():
+    run = lsat.tune(lsat.Recipe(), make_data(), progress=False)
+    first, second = run.test(), run.test()
+    assert (first.looks, second.looks) == (1, 2)
+    assert first.error == np.mean(run.model.predict(run.data.test.inputs) != run.data.test.labels)
+
+
+def test_training_loss_is_the_loss_on_training_rows():
+    run = lsat.tune(lsat.Recipe(), make_data(), progress=False)
+    p = run.model.predict_proba(run.data.train.inputs)
+    expected = -np.log((p * run.data.train.targets.numpy()).sum(1)).mean()
+    assert run.iterates[-1].training_loss == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_models_save_and_load_without_pickle(tmp_path, task):
+    recipe = lsat.Recipe(featurizer=ARCHETYPES, regularizer=STACK, method=QUICK)
+    run = lsat.tune(recipe, make_data(task), progress=False)
+    X = run.data.test.inputs.numpy()
+    run.model.save(tmp_path / "model.safetensors")
+    loaded = lsat.FittedModel.load(tmp_path / "model.safetensors")
+    assert loaded.recipe == run.recipe
+    assert np.array_equal(loaded.predict(X), run.model.predict(X))
+    assert np.array_equal(loaded.decision_function(X), run.model.decision_function(X))
+    assert loaded.blocks == run.model.blocks
+    assert loaded.classes == run.model.classes
+    (tmp_path / "broken").write_bytes(b"no model")
+    with pytest.raises(ValueError, match="no model file"):
+        lsat.FittedModel.load(tmp_path / "broken")
+
+
+def test_model_refuses_bad_input():
+    run = lsat.tune(lsat.Recipe(), make_data(), progress=False)
+    with pytest.raises(ValueError, match=r"\(3,\): expected \(N, 6\)"):
+        run.model.predict(np.ones(3))
+    bad = np.ones((4, 6))
+    bad[2, 1] = np.inf
+    with pytest.raises(ValueError, match="row 2, column 'x1'"):
+        run.model.predict(bad)
+    assert run.model.predict(np.empty((0, 6))).shape == (0,)
+    regression = lsat.tune(lsat.Recipe(), make_data("regression"), progress=False)
+    with pytest.raises(ValueError, match="needs a CrossEntropy"):
+        regression.model.predict_proba(bad)
+
+
+def test_refined_coefficients_agree_with_float64():
+    data = make_data(rows=4000)
+    recipe = lsat.Recipe(featurizer=ARCHETYPES, regularizer=STACK, method=lsat.ProximalGradient(max_iterations=0))
+    single, double = (lsat.tune(recipe.replace(dtype=d), data, progress=False) for d in ("float32", "float64"))
+    rough = single.problem.evaluate(single.omega).solution.theta
+    exact = double.model.theta
+    assert (single.model.theta - exact).norm() < 1e-2 * (rough - exact).norm()
+
+
+def test_runs_save_and_load(tmp_path):
+    run = lsat.tune(weighting(), make_data(), progress=False)
+    run.save(tmp_path / "run")
+    record = lsat.Run.load(tmp_path / "run")
+    assert record.status is run.status
+    assert record.message == run.message
+    assert record.history()["loss"].tolist() == pytest.approx(run.history()["loss"].tolist())
+    with pytest.raises(ValueError, match="without its rows"):
+        record.steps()
+    again = lsat.Run.load(tmp_path / "run", make_data())
+    assert np.array_equal(again.weights(), run.weights())
+    assert again.model.decision_function(run.data.test.inputs) == pytest.approx(
+        run.model.decision_function(run.data.test.inputs)
+    )
+    with pytest.raises(ValueError, match=r"run\.json is missing"):
+        lsat.Run.load(tmp_path)
