@@ -1,0 +1,44 @@
+"""Figures of a run, of weights, of θ and of rows, from plain arrays and tables.
+
+Matplotlib figures are still and carry their own PNG; plotly figures follow the page's width and can be made live.
+Plotly is loaded when one of its figures is asked for, so that the command line does without it.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from lsat_explorer.plots.images import theta_figure, weights_figure
+from lsat_explorer.plots.still import explorer_picture, run_figure
+from lsat_explorer.plots.tiles import graphs_figure, thumbnails_figure
+
+if TYPE_CHECKING:
+    from lsat_explorer.plots.live import run_layout, run_plotly, run_traces, update_run
+    from lsat_explorer.plots.maps import theta_plotly, weights_plotly
+
+__all__ = [
+    "explorer_picture",
+    "graphs_figure",
+    "run_figure",
+    "run_layout",
+    "run_plotly",
+    "run_traces",
+    "theta_figure",
+    "theta_plotly",
+    "thumbnails_figure",
+    "update_run",
+    "weights_figure",
+    "weights_plotly",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    try:
+        from lsat_explorer.plots import live, maps
+    except ModuleNotFoundError as error:
+        if error.name is None or error.name.split(".")[0] != "plotly":
+            raise
+        raise ImportError(f"{name} needs plotly, which is not installed: install lsat_explorer[lab].") from error
+    return getattr(live if hasattr(live, name) else maps, name)

@@ -1,0 +1,192 @@
+"""What is drawn, before anything draws it: the curves of a run, words for numbers, histogram bins."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+__all__ = ["Curve", "Curves", "count_text", "curves", "short", "value_text", "weight_bins"]
+
+Floats = NDArray[np.float64]
+
+MOST_POINTS = 2_000  # per curve: more cost transfer time and no screen shows them
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One curve: positions and finite values, float64 arrays of the same length."""
+
+    x: Floats
+    y: Floats
+
+    def __len__(self) -> int:
+        return len(self.x)
+
+    @property
+    def last(self) -> float:
+        """The newest value, NaN for an empty curve."""
+        return float(self.y[-1]) if len(self.y) else float("nan")
+
+    def end(self) -> Curve:
+        """Return the newest point as a curve of at most one point."""
+        return Curve(self.x[-1:], self.y[-1:])
+
+
+@dataclass(frozen=True)
+class Curves:
+    """The curves of a run, as :func:`curves` returns them."""
+
+    loss: Curve
+    training: Curve
+    step: Curve
+    residual: Curve
+    rejected: Floats
+    last: int
+
+    @property
+    def empty(self) -> bool:
+        """Whether there is no iterate yet."""
+        return self.last < 0
+
+
+def curves(history: Any) -> Curves:
+    """Take the curves out of a run's history.
+
+    Parameters
+    ----------
+    history : DataFrame or mapping of column name to values
+        Columns ``number``, ``loss``, ``step``, ``residual``, ``accepted`` and, if there, ``training_loss``, one row
+        per iterate. Values that are not finite are left out, and so are values <= 0 where the axis is logarithmic.
+
+    Returns
+    -------
+    Curves
+        At most 2,000 points each; each piece of a longer curve keeps its least and largest value.
+
+    Raises
+    ------
+    ValueError
+        If a column is missing or its length differs from the others.
+    """
+    columns = [str(name) for name in (history.keys() if hasattr(history, "keys") else ())]
+    if not columns:
+        nothing = Curve(np.empty(0), np.empty(0))
+        return Curves(nothing, nothing, nothing, nothing, np.empty(0), -1)
+    number = _column(history, columns, "number")
+
+    def curve(name: str, *, positive: bool = False) -> Curve:
+        values = _column(history, columns, name)
+        if len(values) != len(number):
+            raise ValueError(
+                f"The history has {len(number)} rows and {len(values)} values of {name!r}: give one value a row."
+            )
+        keep = np.isfinite(values) & ((values > 0) | (not positive))
+        return _thin(number[keep], values[keep])
+
+    nothing = Curve(np.empty(0), np.empty(0))
+    refused = number[_column(history, columns, "accepted") == 0]
+    return Curves(
+        loss=curve("loss"),
+        training=curve("training_loss") if "training_loss" in columns else nothing,
+        step=curve("step", positive=True),
+        residual=curve("residual", positive=True),
+        rejected=refused[:: 1 + len(refused) // MOST_POINTS],
+        last=int(number[-1]) if len(number) else -1,
+    )
+
+
+def _column(history: Mapping[str, Any], columns: Sequence[str], name: str) -> Floats:
+    if name not in columns:
+        raise ValueError(f"The history has no column {name!r}: it has {', '.join(columns)}.")
+    return np.asarray(history[name], dtype=np.float64)
+
+
+def _thin(x: Floats, y: Floats) -> Curve:
+    if len(x) <= MOST_POINTS:
+        return Curve(x, y)
+    pieces = np.array_split(np.arange(1, len(x) - 1), MOST_POINTS // 2 - 1)
+    extremes = [i for piece in pieces for i in (piece[np.argmin(y[piece])], piece[np.argmax(y[piece])])]
+    keep = np.unique([0, *extremes, len(x) - 1])
+    return Curve(x[keep], y[keep])
+
+
+def value_text(value: float, kind: str = "loss") -> str:
+    """Return a number as the panels show it, ``"–"`` for one that is not finite.
+
+    Parameters
+    ----------
+    value : float
+        The number.
+    kind : {"loss", "step", "residual"}
+        Four decimals, three figures, or two figures with an exponent.
+
+    Examples
+    --------
+    >>> value_text(1.53324), value_text(61.29, "step"), value_text(9.8e-5, "residual")
+    ('1.5332', '61.3', '9.8e-05')
+    """
+    if not np.isfinite(value):
+        return "–"
+    if kind == "residual":
+        return f"{value:.1e}"
+    if kind == "step":
+        return f"{value:.3g}"
+    return f"{value:.4f}" if 1e-2 <= abs(value) < 1e4 or value == 0 else f"{value:.4g}"
+
+
+def count_text(number: int, noun: str) -> str:
+    """Return a count with its noun, such as ``"3,500 rows"`` or ``"1 row"``."""
+    return f"{number:,} {noun}" if number == 1 else f"{number:,} {noun}s"
+
+
+def short(text: object, most: int = 24) -> str:
+    """Return text on one line of at most `most` characters, ``"(empty)"`` for none.
+
+    Examples
+    --------
+    >>> short("a very long class name", 10)
+    'a very lo…'
+    """
+    line = " ".join(str(text).split()) or "(empty)"
+    return line if len(line) <= most else line[: most - 1] + "…"
+
+
+def weight_bins(weights: ArrayLike, bins: int = 40) -> tuple[Floats, NDArray[np.int64]]:
+    """Count weights in bins, equal in log where every weight is positive.
+
+    Parameters
+    ----------
+    weights : (k,) array
+        Weights e^{2 ω_i}; values that are not finite are left out.
+    bins : int
+        The number of bins, at least 1.
+
+    Returns
+    -------
+    edges : (b + 1,) float64
+        Bin edges; b = 1 where all weights are equal, and none where there are no weights.
+    counts : (b,) int64
+        Rows per bin.
+
+    Raises
+    ------
+    ValueError
+        If `bins` is below 1.
+    """
+    if bins < 1:
+        raise ValueError(f"bins is {bins}: give at least 1.")
+    values = np.asarray(weights, dtype=np.float64).ravel()
+    values = values[np.isfinite(values)]
+    if values.size == 0:
+        return np.empty(0), np.empty(0, dtype=np.int64)
+    low, high = float(values.min()), float(values.max())
+    if high - low <= 1e-9 * max(abs(high), abs(low)):
+        half = 0.1 * abs(low) or 0.1
+        return np.array([low - half, low + half]), np.array([values.size])
+    edges = np.geomspace(low, high, bins + 1) if low > 0 else np.linspace(low, high, bins + 1)
+    edges[0], edges[-1] = low, high  # rounding must not drop the ends
+    return edges, np.histogram(values, edges)[0]
