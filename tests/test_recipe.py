@@ -80,10 +80,8 @@ def smooth(**graph: object) -> str:
         (edited(method={"type": "ProximalGradient", "step": 1e400}), "Infinity|inf"),
         ('{"format": 1, "seed": NaN}', "NaN"),
         (edited(regularizer={"type": "Smooth", "graph": {"type": "Graph", "preset": "gird"}}), "preset 'gird'"),
-        (
-            edited(regularizer={"type": "Smooth", "graph": {"type": "Graph", "preset": "grid", "arguments": [1e9, 2]}}),
-            "h is",
-        ),
+        (smooth(preset="gird"), "preset 'gird'"),
+        (smooth(preset="grid", arguments=[1e9, 2]), "h is"),
     ],
 )
 def test_text_from_a_stranger_is_refused_by_the_key(text, message):

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import torch
+from torch import Tensor
 
 from .piece import Omega, Piece, register
 
@@ -16,8 +17,12 @@ class DataWeights(Piece, ABC):
     """Description of how training rows are weighted; row i counts e^{2ω_i} times."""
 
     @abstractmethod
-    def init(self, rows: int) -> Omega:
-        """Return the starting values for so many training rows."""
+    def init(self, targets: Tensor) -> Omega:
+        """Return the starting values for training rows with ``targets`` (k, m)."""
+
+    @abstractmethod
+    def log_weights(self, omega: Omega, targets: Tensor) -> Tensor:
+        """Return ω_i (k,), one a training row, differentiable in ``omega``."""
 
 
 @register
@@ -34,6 +39,10 @@ class LogWeights(DataWeights):
     LogWeights()
     """
 
-    def init(self, rows: int) -> Omega:
-        """Return ``log_weight`` (rows,), zeros."""
-        return {"log_weight": torch.zeros(rows, dtype=torch.float64)}
+    def init(self, targets: Tensor) -> Omega:
+        """Return ``log_weight`` (k,), zeros."""
+        return {"log_weight": torch.zeros(len(targets), dtype=torch.float64)}
+
+    def log_weights(self, omega: Omega, targets: Tensor) -> Tensor:
+        """Return ``log_weight`` itself."""
+        return omega["log_weight"]

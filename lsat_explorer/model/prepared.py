@@ -10,6 +10,7 @@ from typing import ClassVar
 import torch
 from torch import Tensor
 
+from .hyper_penalties import HyperPenalty
 from .piece import Omega, Piece, nearest, prefixed, within
 
 __all__ = ["Block", "Featurizer", "Prepared"]
@@ -26,6 +27,10 @@ class Block(ABC):
 
     def init(self) -> Omega:
         """Return the starting values, by local name; empty when nothing can be tuned."""
+        return {}
+
+    def hyper_penalties(self) -> dict[str, HyperPenalty]:
+        """Return hyper-penalties that belong to entries of `init`, such as a projection; a recipe's own come first."""
         return {}
 
     def precompute(self, inputs: Tensor) -> Tensor:
@@ -50,6 +55,11 @@ class Prepared:
     def init(self) -> Omega:
         """Return the starting values of all blocks, names dotted."""
         return {k: v for name, block in self.parts.items() for k, v in prefixed(name, block.init()).items()}
+
+    def hyper_penalties(self) -> dict[str, HyperPenalty]:
+        """Return the blocks' own hyper-penalties, names dotted."""
+        parts = self.parts.items()
+        return {f"{name}.{k}" if name else k: p for name, block in parts for k, p in block.hyper_penalties().items()}
 
     def blocks(self, omega: Omega, inputs: Tensor) -> dict[str, Tensor]:
         """Return the features of ``inputs`` (N, d) by block, each (N, width)."""

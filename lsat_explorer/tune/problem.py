@@ -22,7 +22,6 @@ from ..solve.weighted import PenaltyMatrix, Solution, solve_normal, weight_gradi
 
 __all__ = ["Evaluation", "Problem", "error_of"]
 
-_WEIGHT = "data_weights.log_weight"
 _REACH = 8.0
 
 
@@ -88,7 +87,7 @@ class Problem:
             self.columns, self.device, "regularizer"
         )
         self._start = self._starting_values()
-        self.hyper_penalties = _complete(recipe, self._start)
+        self.hyper_penalties = self._complete(recipe)
         self.tuned = tuple(n for n in self._start if not isinstance(self.hyper_penalties[n], Frozen))
         self._load_rows()
 
@@ -96,17 +95,26 @@ class Problem:
         parts = {
             "featurizer": self.prepared.init(),
             "regularizer": self.recipe.regularizer.init(self.columns),
-            "data_weights": self.recipe.data_weights.init(len(self.data.train)) if self.recipe.data_weights else {},
+            "data_weights": self.recipe.data_weights.init(self.data.train.targets) if self.recipe.data_weights else {},
             "loss": self.loss.init(),
         }
         omega = {k: v for prefix, part in parts.items() for k, v in prefixed(prefix, part).items()}
         return {name: value.to(device=self.device, dtype=torch.float64) for name, value in omega.items()}
 
+    def _complete(self, recipe: Recipe) -> dict[str, HyperPenalty]:
+        """Return a hyper-penalty for each entry of ω: the recipe's, the featurizer's own, or a reach in log units."""
+        for name in recipe.hyper_penalties:
+            if name not in self._start:
+                raise ValueError(f"hyper_penalties: ω has no entry {name!r}{nearest(name, self._start)}")
+        own = {f"featurizer.{name}": penalty for name, penalty in self.prepared.hyper_penalties().items()}
+        given = {**own, **recipe.hyper_penalties}
+        return {name: given[name] if name in given else _Reach(name, value) for name, value in self._start.items()}
+
     def _load_rows(self) -> None:
         tuned = [name.removeprefix("featurizer.") for name in self.tuned if name.startswith("featurizer.")]
         moving = {b for b in self.columns if any(n.rpartition(".")[0] == b for n in tuned)}
         # What is formed once can afford float64; only sums that every evaluation repeats take the recipe's dtype.
-        repeats = bool(moving) or _WEIGHT in self._start
+        repeats = bool(moving) or any(name.startswith("data_weights.") for name in self.tuned)
         dtype = getattr(torch, self.recipe.dtype) if repeats else torch.float64
         omega = within("featurizer", self._start)
         self.training, self.validation = (
@@ -133,7 +141,7 @@ class Problem:
         other = object.__new__(Problem)
         other.__dict__.update(self.__dict__)
         other.recipe = recipe
-        other.hyper_penalties = _complete(recipe, self._start)
+        other.hyper_penalties = self._complete(recipe)
         other.tuned = tuple(n for n in self._start if not isinstance(other.hyper_penalties[n], Frozen))
         return other if same and other.tuned == self.tuned else Problem(recipe, self.data, self._check)
 
@@ -160,8 +168,13 @@ class Problem:
     def solve(self, omega: Omega, training: Moving | None = None) -> Solution:
         """Return θ(ω) with its factor."""
         training = self.training.moving(within("featurizer", omega)) if training is None else training
-        moments = self.training.moments(training, omega.get(_WEIGHT))
+        moments = self.training.moments(training, self.log_weights(omega))
         return solve_normal(moments, self.penalty_matrices, [omega[p.name] for p in self.penalty_matrices])
+
+    def log_weights(self, omega: Omega) -> Tensor | None:
+        """Return ω_i (k,) of the training rows, None where all weigh one."""
+        weights = self.recipe.data_weights
+        return None if weights is None else weights.log_weights(within("data_weights", omega), self.training.targets)
 
     def refined(self, at: Evaluation) -> Tensor:
         """Return θ after one refinement with residuals of the rows in float64: what a fitted model reports.
@@ -172,7 +185,7 @@ class Problem:
         penalty = torch.zeros_like(at.solution.gram)
         for matrix in self.penalty_matrices:
             matrix.add_to(penalty, at.omega[matrix.name])
-        residual = self.training.normal_residual(at.training, theta, at.omega.get(_WEIGHT)) - penalty @ theta
+        residual = self.training.normal_residual(at.training, theta, self.log_weights(at.omega)) - penalty @ theta
         return theta + at.solution.solve(residual)
 
     def _error(self, predictions: Tensor) -> float:
@@ -196,13 +209,16 @@ class Problem:
             for matrix in self.penalty_matrices:
                 if matrix.name in self.tuned:
                     gradient[matrix.name] = matrix.gradient(theta, C, at.omega[matrix.name])
-            if at.training.blocks or _WEIGHT in self.tuned:
+            if at.training.blocks or self._tuned_below("data_weights"):
                 gradient |= self._through_rows(at, slope, C)
         return {name: gradient[name] for name in self.tuned}
 
+    def _tuned_below(self, prefix: str) -> list[str]:
+        return [name for name in self.tuned if name.startswith(prefix + ".")]
+
     def _through_loss(self, at: Evaluation) -> tuple[Tensor, Omega]:
         """Return ∂ψ/∂(predictions) (N, m) and the gradient of the loss's own parameters."""
-        names = [name for name in self.tuned if name.startswith("loss.")]
+        names = self._tuned_below("loss")
         with torch.enable_grad():
             predictions = at.predictions.detach().double().requires_grad_()
             local = {n: v.detach().clone().requires_grad_() for n, v in within("loss", at.omega).items()}
@@ -213,16 +229,20 @@ class Problem:
 
     def _through_rows(self, at: Evaluation, slope: Tensor, C: Tensor) -> Omega:
         """Return the gradient of row weights and featurizer parameters, through training and validation features."""
-        theta, log_weight = at.solution.theta, at.omega.get(_WEIGHT)
+        theta = at.solution.theta
+        with torch.enable_grad():
+            leaves = {name: at.omega[name].detach().requires_grad_() for name in self._tuned_below("data_weights")}
+            log_weight = self.log_weights({**at.omega, **leaves})
         residual = self.training.targets - self.training.predict(at.training, theta)
         image = self.training.predict(at.training, C)
         gradient: Omega = {}
-        if log_weight is not None and _WEIGHT in self.tuned:
-            gradient[_WEIGHT] = weight_gradient(residual, image, log_weight)
+        if log_weight is not None and leaves:
+            rows = weight_gradient(residual, image, log_weight.detach())
+            gradient |= dict(zip(leaves, torch.autograd.grad(log_weight, list(leaves.values()), rows), strict=True))
         if at.training.blocks:
-            scale = None if log_weight is None else log_weight.exp().to(residual.dtype)
-            rows = self.training.feature_gradients(at.training, residual, image, theta, C, scale)
-            gradient |= prefixed("featurizer", self.training.pull_back(at.training, rows))
+            scale = None if log_weight is None else log_weight.detach().exp().to(residual.dtype)
+            slopes = self.training.feature_gradients(at.training, residual, image, theta, C, scale)
+            gradient |= prefixed("featurizer", self.training.pull_back(at.training, slopes))
             direct = {
                 n: slope.to(residual.dtype) @ theta[self.columns[n]].to(residual.dtype).mT for n in at.validation.blocks
             }
@@ -240,14 +260,6 @@ def error_of(predictions: Tensor, targets: Tensor, task: str) -> float:
     if task == "classification":
         return float((predictions.argmax(1) != targets.argmax(1)).double().mean())
     return float((predictions - targets).square().sum(1).mean().sqrt())
-
-
-def _complete(recipe: Recipe, start: Omega) -> dict[str, HyperPenalty]:
-    """Return a hyper-penalty for each entry of ω; log units left alone are boxed around their start."""
-    for name in recipe.hyper_penalties:
-        if name not in start:
-            raise ValueError(f"hyper_penalties: ω has no entry {name!r}{nearest(name, start)}")
-    return {name: recipe.hyper_penalties.get(name) or _Reach(name, value) for name, value in start.items()}
 
 
 class _Reach(HyperPenalty):

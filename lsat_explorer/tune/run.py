@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from ..data.data import Data
 from ..engines.memory import Interrupted
-from ..model.piece import Omega
+from ..model.piece import Omega, within
 from ..model.recipe import Recipe
 from .advice import advice
 from .fitted import FittedModel
@@ -190,10 +190,11 @@ class Run:
 
     def weights(self) -> np.ndarray:
         """Return the weights e^{2ω_i} (k,) of the training rows, ones where the recipe has none."""
-        log_weight = (self._omega or {}).get("data_weights.log_weight")
-        if log_weight is None:
+        weights = self.recipe.data_weights
+        if weights is None or self._omega is None:
             return np.ones(len(self.data.train))
-        return (2 * log_weight).exp().cpu().numpy()
+        omega = {name: value.cpu() for name, value in within("data_weights", self._omega).items()}
+        return (2 * weights.log_weights(omega, self.data.train.targets)).exp().numpy()
 
     @property
     def model(self) -> FittedModel:
