@@ -33,7 +33,19 @@ from .model import (
 )
 from .model.hyper_penalties import Sum
 from .solve import Outcome, SolveError, least_squares
-from .tune import FittedModel, HeldOut, Iterate, Problem, ProximalGradient, Run, Status, tune
+from .tune import (
+    GCV,
+    FittedModel,
+    HeldOut,
+    Iterate,
+    KFold,
+    LeaveOneOut,
+    Problem,
+    ProximalGradient,
+    Run,
+    Status,
+    tune,
+)
 
 if TYPE_CHECKING:
     from . import plots, widgets
@@ -42,6 +54,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 __all__ = [
+    "GCV",
     "Box",
     "Concat",
     "Constant",
@@ -53,7 +66,9 @@ __all__ = [
     "HeldOut",
     "Identity",
     "Iterate",
+    "KFold",
     "KMeansArchetypes",
+    "LeaveOneOut",
     "LogWeights",
     "Outcome",
     "Problem",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import torch
@@ -119,14 +119,18 @@ class MemoryRows:
         rows = rows.to(self.dtype)
         return torch.cat([product(block, rows, check=self._check) for block in self._blocks(moving).values()])
 
-    def normal_residual(self, moving: Moving, theta: Tensor, log_weight: Tensor | None) -> Tensor:
-        """Return XᵀW²(Y − Xθ) (n, m), every product in float64."""
+    def chunks(self, moving: Moving) -> Iterator[tuple[slice, Tensor]]:
+        """Yield rows and their features (chunk, n) in float64, a chunk at a time."""
         sides = _Side(list(self._blocks(moving).values()))
-        total = torch.zeros_like(theta)
         for start in range(0, len(self), CHUNK):
             self._check()
             rows = slice(start, start + CHUNK)
-            features = sides[rows].double()
+            yield rows, sides[rows].double()
+
+    def normal_residual(self, moving: Moving, theta: Tensor, log_weight: Tensor | None) -> Tensor:
+        """Return XᵀW²(Y − Xθ) (n, m), every product in float64."""
+        total = torch.zeros_like(theta)
+        for rows, features in self.chunks(moving):
             residual = self.targets[rows].double() - features @ theta
             if log_weight is not None:
                 residual *= (2 * log_weight[rows].double()).exp()[:, None]

@@ -4,15 +4,54 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from torch import Tensor
+
+from .losses import Loss
 from .piece import REGISTRY, Omega, Piece
 
-__all__ = ["Criterion", "Method", "registered"]
+__all__ = ["Criterion", "Fit", "Method", "registered"]
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One fit of a criterion: ``trained`` on some parts of the rows, ``scored`` on others, by part number."""
+
+    trained: tuple[int, ...]
+    scored: tuple[int, ...]
 
 
 class Criterion(Piece, ABC):
-    """Description of what "validation loss" is: on which rows, of which fits."""
+    """Description of what "validation loss" is: on which rows, of which fits.
+
+    The training rows are divided into parts; where `held_out` is True the validation rows are one more, the last.
+    """
+
+    held_out = False
+    leverage = False
+    """Whether `value` needs leverages h_i = w_i² x_iᵀ G⁻¹ x_i; the scored rows are then the trained ones."""
+
+    @abstractmethod
+    def parts(self, targets: Tensor, classifies: bool, seed: int) -> list[np.ndarray]:
+        """Return the positions of the training rows of each part, from their ``targets`` (k, m)."""
+
+    @abstractmethod
+    def fits(self, parts: int) -> list[Fit]:
+        """Return the fits for so many parts, the validation rows not counted."""
+
+    def check(self, loss: Loss, weighted: bool) -> None:
+        """Refuse a loss, or row weights, for which the criterion is not defined."""
+
+    def value(self, loss: Loss, predictions: Tensor, targets: Tensor, leverage: Tensor | None, omega: Omega) -> Tensor:
+        """Return ψ from predictions (N, m) of the scored rows, differentiable in them and in ``leverage`` (N,)."""
+        return loss.value(self.predictions(predictions, targets, leverage), targets, omega)
+
+    def predictions(self, predictions: Tensor, targets: Tensor, leverage: Tensor | None) -> Tensor:
+        """Return what each row's prediction would be without the row, where the criterion leaves it out."""
+        return predictions
 
 
 class Method(Piece, ABC):

@@ -82,6 +82,13 @@ class PenaltyMatrix:
         products = (self.apply(theta) * self.apply(C)).sum(1)
         return -2 * (2 * log_weight.double()).exp() * self._per_weight(products, log_weight)
 
+    def trace_gradient(self, N: Tensor, log_weight: Tensor) -> Tensor:
+        """Return −2 e^{2ω} tr(R N Rᵀ), by weight, for a symmetric (n, n) N."""
+        row, column = self._R.indices()
+        products = (self._R @ N[self.columns, self.columns])[row, column] * self._R.values()
+        rows = torch.zeros(self._R.shape[0], dtype=torch.float64, device=N.device).index_add_(0, row, products)
+        return -2 * (2 * log_weight.double()).exp() * self._per_weight(rows, log_weight)
+
     def _per_weight(self, rows: Tensor, log_weight: Tensor) -> Tensor:
         if self._group is None:
             return rows.sum()

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
-from .criteria import HeldOut
+from .criteria import GCV, HeldOut, KFold, LeaveOneOut
+from .evaluation import Evaluation
 from .fitted import FittedModel
 from .iterate import Iterate, Status
-from .problem import Evaluation, Problem
+from .problem import Problem
 from .proximal_gradient import ProximalGradient
 from .run import Run, TestResult, tune
 
 __all__ = [
+    "GCV",
     "Evaluation",
     "FittedModel",
     "HeldOut",
     "Iterate",
+    "KFold",
+    "LeaveOneOut",
     "Problem",
     "ProximalGradient",
     "Run",

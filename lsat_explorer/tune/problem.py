@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -12,36 +11,19 @@ from torch import Tensor
 from ..data.data import Data
 from ..engines.devices import resolve_device
 from ..engines.memory import MemoryRows, Moving
+from ..model.choices import Fit
 from ..model.hyper_penalties import Frozen, HyperPenalty
 from ..model.losses import CrossEntropy, SquaredError
 from ..model.piece import Omega, nearest, prefixed, within
 from ..model.prepared import Prepared
 from ..model.recipe import Recipe
 from ..solve.outcome import Outcome
-from ..solve.weighted import PenaltyMatrix, Solution, solve_normal, weight_gradient
+from ..solve.weighted import PenaltyMatrix
+from .evaluation import Evaluation, Part, evaluate, gradient, solve_fits
 
-__all__ = ["Evaluation", "Problem", "error_of"]
+__all__ = ["Problem"]
 
 _REACH = 8.0
-
-
-@dataclass(frozen=True)
-class Evaluation:
-    """F at one ω, with what its gradient needs: ``solution`` holds θ (n, m) float64 and the factor.
-
-    ``objective`` is +∞ when the solve failed; ``outcome`` says why.
-    """
-
-    omega: Omega
-    objective: float
-    loss: float
-    penalty: float
-    error: float
-    outcome: Outcome
-    solution: Solution
-    training: Moving
-    validation: Moving
-    predictions: Tensor
 
 
 class Problem:
@@ -79,6 +61,9 @@ class Problem:
         self.loss = recipe.loss or (CrossEntropy() if data.task == "classification" else SquaredError())
         if self.loss.classifies and data.task != "classification":
             raise ValueError(f"{self.loss!r} needs classes and the data are a {data.task}: use SquaredError().")
+        self.criterion = recipe.criterion
+        self.criterion.check(self.loss, recipe.data_weights is not None)
+        self._training_targets = data.train.targets.to(self.device)
         generator = torch.Generator().manual_seed(recipe.seed)
         inputs = data.train.inputs.to(self.device)
         self.prepared: Prepared = recipe.featurizer.prepare(inputs, data.train.targets, generator)
@@ -111,29 +96,38 @@ class Problem:
         return {name: given[name] if name in given else _Reach(name, value) for name, value in self._start.items()}
 
     def _load_rows(self) -> None:
-        tuned = [name.removeprefix("featurizer.") for name in self.tuned if name.startswith("featurizer.")]
-        moving = {b for b in self.columns if any(n.rpartition(".")[0] == b for n in tuned)}
+        """Divide the rows into the criterion's parts, and move them to the device."""
+        train, validation = self.data.train, self.data.validation
+        positions = self.criterion.parts(train.targets, self.data.task == "classification", self.recipe.seed)
+        self.fits = tuple(self.criterion.fits(len(positions)))
+        scored = {p for fit in self.fits for p in fit.scored}
+        tuned = [name.removeprefix("featurizer.") for name in self.tuned_below("featurizer")]
+        self._moves = {block for block in self.columns if any(name.rpartition(".")[0] == block for name in tuned)}
+        whole = len(positions) == 1
+        self.parts: list[Part] = []
+        for p, index in enumerate(positions):
+            where = torch.as_tensor(index, device=self.device)
+            inputs, targets = (train.inputs, train.targets) if whole else (train.inputs[index], train.targets[index])
+            self.parts.append(Part(self._rows(inputs, targets, p in scored), slice(None) if whole else where))
+        if self.criterion.held_out:
+            p = len(self.parts)
+            self.parts.append(Part(self._rows(validation.inputs, validation.targets, p in scored), None))
+        order = [p for fit in self.fits for p in fit.scored]
+        judged = [train.targets[positions[p]] if p < len(positions) else validation.targets for p in order]
+        self.targets = torch.cat(judged).to(self.device)
+
+    def _rows(self, inputs: Tensor, targets: Tensor, scored: bool) -> MemoryRows:
         # What is formed once can afford float64; only sums that every evaluation repeats take the recipe's dtype.
-        repeats = bool(moving) or any(name.startswith("data_weights.") for name in self.tuned)
-        dtype = getattr(torch, self.recipe.dtype) if repeats else torch.float64
-        omega = within("featurizer", self._start)
-        self.training, self.validation = (
-            MemoryRows(
-                self.prepared,
-                split.inputs,
-                split.targets,
-                omega,
-                moving,
-                dtype=kind,
-                device=self.device,
-                check=self._check,
-            )
-            for split, kind in (
-                (self.data.train, getattr(torch, self.recipe.dtype)),
-                (self.data.validation, dtype),
-            )
+        repeats = bool(self._moves) or bool(self.tuned_below("data_weights"))
+        dtype = torch.float64 if scored and not repeats else getattr(torch, self.recipe.dtype)
+        start = within("featurizer", self._start)
+        return MemoryRows(
+            self.prepared, inputs, targets, start, self._moves, dtype=dtype, device=self.device, check=self._check
         )
-        self._validation_targets = self.data.validation.targets.to(self.device)
+
+    def tuned_below(self, prefix: str) -> list[str]:
+        """Return the tuned entries of ω whose names start with ``prefix.``."""
+        return [name for name in self.tuned if name.startswith(prefix + ".")]
 
     def with_recipe(self, recipe: Recipe) -> Problem:
         """Return the problem with other hyper-penalties and method, sharing rows; anything else is prepared anew."""
@@ -151,115 +145,66 @@ class Problem:
 
     def evaluate(self, omega: Omega) -> Evaluation:
         """Solve at ``omega`` and return F with its parts; a failed solve gives F = +∞ and its outcome."""
-        with torch.no_grad():
-            penalty = float(sum(self.hyper_penalties[name].value(value) for name, value in omega.items()))
-            featurizer = within("featurizer", omega)
-            training, validation = self.training.moving(featurizer), self.validation.moving(featurizer)
-            solution = self.solve(omega, training)
-            predictions = self.validation.predict(validation, solution.theta)
-            loss = float(self.loss.value(predictions.double(), self._validation_targets, within("loss", omega)))
-        bad = not solution.outcome.ok or math.isnan(loss)
-        loss = math.inf if bad else loss
-        error = math.nan if bad else self._error(predictions)
-        return Evaluation(
-            omega, loss + penalty, loss, penalty, error, solution.outcome, solution, training, validation, predictions
-        )
+        return evaluate(self, omega)
 
-    def solve(self, omega: Omega, training: Moving | None = None) -> Solution:
-        """Return θ(ω) with its factor."""
-        training = self.training.moving(within("featurizer", omega)) if training is None else training
-        moments = self.training.moments(training, self.log_weights(omega))
-        return solve_normal(moments, self.penalty_matrices, [omega[p.name] for p in self.penalty_matrices])
+    def gradient(self, at: Evaluation) -> Omega:
+        """Return ∇ψ at an evaluated point, by name, for the tuned entries of ω."""
+        return gradient(self, at)
+
+    def score(self, predictions: Tensor, leverage: Tensor | None, loss_omega: Omega) -> Tensor:
+        """Return ψ from the float64 predictions (N, m) of the scored rows, differentiable."""
+        return self.criterion.value(self.loss, predictions, self.targets, leverage, loss_omega)
 
     def log_weights(self, omega: Omega) -> Tensor | None:
         """Return ω_i (k,) of the training rows, None where all weigh one."""
         weights = self.recipe.data_weights
-        return None if weights is None else weights.log_weights(within("data_weights", omega), self.training.targets)
+        return None if weights is None else weights.log_weights(within("data_weights", omega), self._training_targets)
 
-    def refined(self, at: Evaluation) -> Tensor:
-        """Return θ after one refinement with residuals of the rows in float64: what a fitted model reports.
+    def coefficients(self, omega: Omega) -> tuple[Tensor, Outcome]:
+        """Return θ (n, m) of the fit to all training rows, what a fitted model reports, and the solve's outcome.
 
-        r = XᵀW²(Y − Xθ) − Σ e^{2ω_j} R_jᵀR_j θ is zero at the solution; θ + G⁻¹ r undoes the rounding of float32 sums.
+        One refinement with residuals of the rows in float64, r = XᵀW²(Y − Xθ) − Σ e^{2ω_j} R_jᵀR_j θ, which is zero at
+        the solution: θ + G⁻¹ r undoes the rounding of float32 sums.
         """
-        theta = at.solution.theta
-        penalty = torch.zeros_like(at.solution.gram)
-        for matrix in self.penalty_matrices:
-            matrix.add_to(penalty, at.omega[matrix.name])
-        residual = self.training.normal_residual(at.training, theta, self.log_weights(at.omega)) - penalty @ theta
-        return theta + at.solution.solve(residual)
+        with torch.no_grad():
+            moving = self._moving_training(omega)
+            (solution,) = solve_fits(self, omega, [self._whole], moving)
+            if not solution.outcome.ok:
+                return solution.theta, solution.outcome
+            penalty = torch.zeros_like(solution.gram)
+            for matrix in self.penalty_matrices:
+                matrix.add_to(penalty, omega[matrix.name])
+            residual = -penalty @ solution.theta
+            log_weights = self.log_weights(omega)
+            for p in self._whole.trained:
+                part = self.parts[p]
+                residual += part.rows.normal_residual(moving[p], solution.theta, part.of(log_weights))
+            return solution.theta + solution.solve(residual), solution.outcome
 
-    def _error(self, predictions: Tensor) -> float:
-        return error_of(predictions, self._validation_targets, self.data.task)
+    @property
+    def _whole(self) -> Fit:
+        """The fit to all training rows."""
+        return Fit(tuple(p for p, part in enumerate(self.parts) if part.index is not None), ())
+
+    def _moving_training(self, omega: Omega) -> list[Moving]:
+        featurizer = within("featurizer", omega)
+        return [part.rows.moving(featurizer) for part in self.parts if part.index is not None]
 
     def training_loss(self, at: Evaluation) -> float:
-        """Return the same loss on the training rows, unweighted."""
+        """Return the same loss on the training rows, unweighted, each by the first fit that was trained on it."""
         if not at.outcome.ok:
             return math.nan
         with torch.no_grad():
-            predictions = self.training.predict(at.training, at.solution.theta)
-            targets = self.training.targets.double()
-            return float(self.loss.value(predictions.double(), targets, within("loss", at.omega)))
-
-    def gradient(self, at: Evaluation) -> Omega:
-        """Return ∇ψ at an evaluated point, by name, for the tuned entries of ω."""
-        slope, gradient = self._through_loss(at)
-        theta = at.solution.theta
-        with torch.no_grad():
-            C = at.solution.solve(self.validation.transposed(at.validation, slope))
-            for matrix in self.penalty_matrices:
-                if matrix.name in self.tuned:
-                    gradient[matrix.name] = matrix.gradient(theta, C, at.omega[matrix.name])
-            if at.training.blocks or self._tuned_below("data_weights"):
-                gradient |= self._through_rows(at, slope, C)
-        return {name: gradient[name] for name in self.tuned}
-
-    def _tuned_below(self, prefix: str) -> list[str]:
-        return [name for name in self.tuned if name.startswith(prefix + ".")]
-
-    def _through_loss(self, at: Evaluation) -> tuple[Tensor, Omega]:
-        """Return ∂ψ/∂(predictions) (N, m) and the gradient of the loss's own parameters."""
-        names = self._tuned_below("loss")
-        with torch.enable_grad():
-            predictions = at.predictions.detach().double().requires_grad_()
-            local = {n: v.detach().clone().requires_grad_() for n, v in within("loss", at.omega).items()}
-            value = self.loss.value(predictions, self._validation_targets, local)
-            leaves = [local[name.removeprefix("loss.")] for name in names]
-            slope, *rest = torch.autograd.grad(value, [predictions, *leaves])
-        return slope, dict(zip(names, rest, strict=True))
-
-    def _through_rows(self, at: Evaluation, slope: Tensor, C: Tensor) -> Omega:
-        """Return the gradient of row weights and featurizer parameters, through training and validation features."""
-        theta = at.solution.theta
-        with torch.enable_grad():
-            leaves = {name: at.omega[name].detach().requires_grad_() for name in self._tuned_below("data_weights")}
-            log_weight = self.log_weights({**at.omega, **leaves})
-        residual = self.training.targets - self.training.predict(at.training, theta)
-        image = self.training.predict(at.training, C)
-        gradient: Omega = {}
-        if log_weight is not None and leaves:
-            rows = weight_gradient(residual, image, log_weight.detach())
-            gradient |= dict(zip(leaves, torch.autograd.grad(log_weight, list(leaves.values()), rows), strict=True))
-        if at.training.blocks:
-            scale = None if log_weight is None else log_weight.detach().exp().to(residual.dtype)
-            slopes = self.training.feature_gradients(at.training, residual, image, theta, C, scale)
-            gradient |= prefixed("featurizer", self.training.pull_back(at.training, slopes))
-            direct = {
-                n: slope.to(residual.dtype) @ theta[self.columns[n]].to(residual.dtype).mT for n in at.validation.blocks
-            }
-            for name, value in prefixed("featurizer", self.validation.pull_back(at.validation, direct)).items():
-                gradient[name] = gradient[name] + value
-        return gradient
+            predictions, targets = [], []
+            for p in self._whole.trained:
+                fit = next(index for index, fit in enumerate(self.fits) if p in fit.trained)
+                predictions.append(self.parts[p].rows.predict(at.moving[p], at.solutions[fit].theta).double())
+                targets.append(self.parts[p].rows.targets.double())
+            return float(self.loss.value(torch.cat(predictions), torch.cat(targets), within("loss", at.omega)))
 
     def prox(self, omega: Omega, step: float) -> Omega:
         """Return prox_{step r}(ω), each hyper-penalty's prox used once."""
         return {name: self.hyper_penalties[name].prox(value, step) for name, value in omega.items()}
-
-
-def error_of(predictions: Tensor, targets: Tensor, task: str) -> float:
-    """Return the share of rows misclassified, or the root mean squared error."""
-    if task == "classification":
-        return float((predictions.argmax(1) != targets.argmax(1)).double().mean())
-    return float((predictions - targets).square().sum(1).mean().sqrt())
 
 
 class _Reach(HyperPenalty):

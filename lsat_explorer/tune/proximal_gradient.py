@@ -16,7 +16,8 @@ from ..model.piece import Omega, number, register
 from .iterate import Iterate, Status
 
 if TYPE_CHECKING:
-    from .problem import Evaluation, Problem
+    from .evaluation import Evaluation
+    from .problem import Problem
 
 __all__ = ["ProximalGradient"]
 

@@ -18,9 +18,10 @@ from ..engines.memory import Interrupted
 from ..model.piece import Omega, within
 from ..model.recipe import Recipe
 from .advice import advice
+from .evaluation import error_of
 from .fitted import FittedModel
 from .iterate import SCALARS, Iterate, Status
-from .problem import Problem, error_of
+from .problem import Problem
 
 if TYPE_CHECKING:
     import pandas
@@ -203,15 +204,15 @@ class Run:
         if self._model is None or self._model[0] is not omega:
             self._stop.clear()
             problem = self._ready()
-            at = problem.evaluate(omega)
-            if not at.outcome.ok:
-                raise ValueError(f"There is no fit at these hyper-parameters: {at.outcome.sentence}")
+            theta, outcome = problem.coefficients(omega)
+            if not outcome.ok:
+                raise ValueError(f"There is no fit at these hyper-parameters: {outcome.sentence}")
             fitted = FittedModel(
                 recipe=self.recipe,
                 loss=problem.loss,
                 prepared=problem.prepared,
                 omega=omega,
-                theta=problem.refined(at).contiguous(),
+                theta=theta.contiguous(),
                 classes=self.data.classes,
                 feature_names=self.data.feature_names,
             )

@@ -1,0 +1,34 @@
+"""Leverages h_i = w_i² x_iᵀ G⁻¹ x_i of rows, and what flows back through them."""
+
+from __future__ import annotations
+
+import torch
+from torch import Tensor
+
+from ..solve.factor import Factor
+from .memory import MemoryRows, Moving
+
+__all__ = ["kernel_diagonal", "quadratic", "weighted_gram"]
+
+
+def kernel_diagonal(rows: MemoryRows, moving: Moving, factor: Factor) -> Tensor:
+    """Return x_iᵀ G⁻¹ x_i (N,) in float64, by one triangular solve a chunk: N n² work."""
+    parts = []
+    for _, features in rows.chunks(moving):
+        half = torch.linalg.solve_triangular(factor.lower, (features * factor.scale).mT, upper=False)
+        parts.append(half.square().sum(0))
+    return torch.cat(parts)
+
+
+def weighted_gram(rows: MemoryRows, moving: Moving, weight: Tensor) -> Tensor:
+    """Return Xᵀ diag(weight) X (n, n) in float64; the weights (N,) may have any sign."""
+    n = max(columns.stop for columns in rows.columns.values())
+    total = torch.zeros(n, n, dtype=torch.float64, device=weight.device)
+    for chunk, features in rows.chunks(moving):
+        total += features.mT @ (features * weight[chunk, None])
+    return total
+
+
+def quadratic(rows: MemoryRows, moving: Moving, N: Tensor) -> Tensor:
+    """Return x_iᵀ N x_i for each row, (rows,)."""
+    return torch.cat([(features @ N * features).sum(1) for _, features in rows.chunks(moving)])

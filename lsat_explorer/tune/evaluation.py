@@ -1,0 +1,246 @@
+"""One evaluation of F(ω), and the gradient of ψ at it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from ..engines.leverage import kernel_diagonal, quadratic, weighted_gram
+from ..engines.memory import MemoryRows, Moving
+from ..model.choices import Fit
+from ..model.piece import Omega, prefixed, within
+from ..solve.outcome import Outcome
+from ..solve.weighted import Moments, Solution, solve_normal, weight_gradient
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+__all__ = ["Evaluation", "Part", "error_of", "evaluate", "gradient"]
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows: their features, and their positions among the training rows, None for validation rows."""
+
+    rows: MemoryRows
+    index: Tensor | slice | None
+
+    def of(self, values: Tensor | None) -> Tensor | None:
+        """Return the entries of ``values`` (k, …) over all training rows that are this part's."""
+        return None if values is None or self.index is None else values[self.index]
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """F at one ω, with what its gradient needs; ``objective`` is +∞ when a solve failed and ``outcome`` says why.
+
+    ``solutions`` holds θ (n, m) float64 and the factor of each fit, ``predictions`` (N, m) those of the scored rows.
+    """
+
+    omega: Omega
+    objective: float
+    loss: float
+    penalty: float
+    error: float
+    outcome: Outcome
+    solutions: tuple[Solution, ...]
+    moving: tuple[Moving, ...]
+    predictions: Tensor
+    leverage: Tensor | None
+
+    @property
+    def solution(self) -> Solution:
+        """The solution of the first fit, the only one but for k-fold."""
+        return self.solutions[0]
+
+
+def error_of(predictions: Tensor, targets: Tensor, task: str) -> float:
+    """Return the share of rows misclassified, or the root mean squared error."""
+    if task == "classification":
+        return float((predictions.argmax(1) != targets.argmax(1)).double().mean())
+    return float((predictions - targets).square().sum(1).mean().sqrt())
+
+
+def evaluate(problem: Problem, omega: Omega) -> Evaluation:
+    """Solve the fits at ``omega`` and score them."""
+    with torch.no_grad():
+        penalty = float(sum(problem.hyper_penalties[name].value(value) for name, value in omega.items()))
+        featurizer, log_weights = within("featurizer", omega), problem.log_weights(omega)
+        moving = tuple(part.rows.moving(featurizer) for part in problem.parts)
+        solutions = solve_fits(problem, omega, problem.fits, moving)
+        predictions = torch.cat(
+            [
+                problem.parts[p].rows.predict(moving[p], solution.theta)
+                for fit, solution in zip(problem.fits, solutions, strict=True)
+                for p in fit.scored
+            ]
+        )
+        outcome = next((s.outcome for s in solutions if not s.outcome.ok), solutions[0].outcome)
+        leverage = None
+        if problem.criterion.leverage and outcome.ok:
+            leverage = kernel_diagonal(problem.parts[0].rows, moving[0], solutions[0].factor)
+            leverage = leverage if log_weights is None else leverage * (2 * log_weights).exp()
+        loss = math.inf
+        if outcome.ok:
+            loss = float(problem.score(predictions.double(), leverage, within("loss", omega)))
+    loss = math.inf if math.isnan(loss) else loss
+    judged = (
+        problem.criterion.predictions(predictions.double(), problem.targets, leverage) if outcome.ok else predictions
+    )
+    error = error_of(judged, problem.targets, problem.data.task) if loss < math.inf else math.nan
+    return Evaluation(omega, loss + penalty, loss, penalty, error, outcome, solutions, moving, predictions, leverage)
+
+
+def solve_fits(problem: Problem, omega: Omega, fits: Sequence[Fit], moving: Sequence[Moving]) -> tuple[Solution, ...]:
+    """Return the solution of each fit, the sums over each part formed once."""
+    log_weights = problem.log_weights(omega)
+    trained = sorted({p for fit in fits for p in fit.trained})
+    sums = {p: problem.parts[p].rows.moments(moving[p], problem.parts[p].of(log_weights)) for p in trained}
+    whole = _add([sums[p] for p in trained])
+    weights = [omega[matrix.name] for matrix in problem.penalty_matrices]
+    solutions = []
+    for fit in fits:
+        # Fewer parts are left out than taken in k-fold: their sums are subtracted from the whole.
+        left_out = [sums[p] for p in trained if p not in fit.trained]
+        moments = _add([sums[p] for p in fit.trained]) if len(left_out) >= len(fit.trained) else _less(whole, left_out)
+        solutions.append(solve_normal(moments, problem.penalty_matrices, weights))
+    return tuple(solutions)
+
+
+def _add(terms: Sequence[Moments]) -> Moments:
+    return Moments(*(torch.stack([getattr(t, name) for t in terms]).sum(0) for name in ("gram", "cross")))
+
+
+def _less(whole: Moments, terms: Sequence[Moments]) -> Moments:
+    return whole if not terms else Moments(whole.gram - _add(terms).gram, whole.cross - _add(terms).cross)
+
+
+def gradient(problem: Problem, at: Evaluation) -> Omega:
+    """Return ∇ψ by name for the tuned entries of ω.
+
+    Each fit has C = G⁻¹ Xᵀ_scored ∂ψ/∂ŷ. Where ψ depends on leverages, with s = ∂ψ/∂h and N = G⁻¹ XᵀSW²X G⁻¹,
+
+        ∂ψ/∂ω_j^reg gains −2 e^{2ω_j} tr(R_j N R_jᵀ),  ∂ψ/∂ω_i^data gains 2 w_i² (s_i x_iᵀG⁻¹x_i − x_iᵀ N x_i),
+        ∂ψ/∂x_i gains 2 w_i² (s_i G⁻¹ − N) x_i.
+    """
+    slopes, through_leverage, result = _through_score(problem, at)
+    backward = _Backward(problem, at)
+    with torch.no_grad():
+        start = 0
+        for fit, solution in zip(problem.fits, at.solutions, strict=True):
+            scored = []
+            for p in fit.scored:
+                scored.append(slopes[start : start + len(problem.parts[p].rows)])
+                start += len(scored[-1])
+            backward.add_fit(fit, solution, scored)
+        if through_leverage is not None:
+            backward.add_leverage(at.solutions[0], through_leverage)
+        result |= backward.result()
+    return {name: result[name] for name in problem.tuned}
+
+
+def _through_score(problem: Problem, at: Evaluation) -> tuple[Tensor, Tensor | None, Omega]:
+    """Return ∂ψ/∂(predictions) (N, m), ∂ψ/∂h (N,) or None, and the gradient of the loss's own parameters."""
+    names = problem.tuned_below("loss")
+    with torch.enable_grad():
+        predictions = at.predictions.detach().double().requires_grad_()
+        leverage = None if at.leverage is None else at.leverage.detach().requires_grad_()
+        local = {n: v.detach().clone().requires_grad_() for n, v in within("loss", at.omega).items()}
+        value = problem.score(predictions, leverage, local)
+        leaves = [predictions, *([] if leverage is None else [leverage])]
+        leaves += [local[name.removeprefix("loss.")] for name in names]
+        found = list(torch.autograd.grad(value, leaves))
+    slopes, through_leverage = found.pop(0), None if leverage is None else found.pop(0)
+    return slopes, through_leverage, dict(zip(names, found, strict=True))
+
+
+class _Backward:
+    """Gathers the gradient over fits: regularizers at once, weights and features by part, pulled back at the end."""
+
+    def __init__(self, problem: Problem, at: Evaluation) -> None:
+        self.problem, self.at = problem, at
+        self.log_weights = problem.log_weights(at.omega)
+        self.regularizers = {
+            p.name: torch.zeros_like(at.omega[p.name]) for p in problem.penalty_matrices if p.name in problem.tuned
+        }
+        self.weighs = bool(problem.tuned_below("data_weights")) and self.log_weights is not None
+        self.weights = None if self.log_weights is None else torch.zeros_like(self.log_weights.detach())
+        self.features: list[dict[str, Tensor]] = [{} for _ in problem.parts]
+
+    def add_fit(self, fit: Fit, solution: Solution, slopes: Sequence[Tensor]) -> None:
+        """Add what flows through one fit from the slopes of its scored parts."""
+        parts, moving, theta = self.problem.parts, self.at.moving, solution.theta
+        right = torch.zeros_like(theta)
+        for p, slope in zip(fit.scored, slopes, strict=True):
+            right += parts[p].rows.transposed(moving[p], slope)
+        C = solution.solve(right)
+        for matrix in self.problem.penalty_matrices:
+            if matrix.name in self.regularizers:
+                self.regularizers[matrix.name] += matrix.gradient(theta, C, self.at.omega[matrix.name])
+        for p, slope in zip(fit.scored, slopes, strict=True):
+            dtype = parts[p].rows.dtype
+            for name in moving[p].blocks:
+                self._add(p, name, slope.to(dtype) @ theta[self.problem.columns[name]].to(dtype).mT)
+        if self.weighs or any(moving[p].blocks for p in fit.trained):
+            for p in fit.trained:
+                self._add_trained(p, theta, C)
+
+    def _add_trained(self, p: int, theta: Tensor, C: Tensor) -> None:
+        part, moving = self.problem.parts[p], self.at.moving[p]
+        residual = part.rows.targets - part.rows.predict(moving, theta)
+        image = part.rows.predict(moving, C)
+        log_weight = part.of(self.log_weights)
+        if self.weighs and self.weights is not None and log_weight is not None:
+            self.weights[part.index] += weight_gradient(residual, image, log_weight)
+        scale = None if log_weight is None else log_weight.exp().to(residual.dtype)
+        for name, value in part.rows.feature_gradients(moving, residual, image, theta, C, scale).items():
+            self._add(p, name, value)
+
+    def add_leverage(self, solution: Solution, s: Tensor) -> None:
+        """Add what flows through the leverages of the one part."""
+        part, moving = self.problem.parts[0], self.at.moving[0]
+        w2 = torch.ones_like(s) if self.log_weights is None else (2 * self.log_weights).exp()
+        middle = weighted_gram(part.rows, moving, s * w2)
+        N = solution.solve(solution.solve(middle).mT)
+        for matrix in self.problem.penalty_matrices:
+            if matrix.name in self.regularizers:
+                self.regularizers[matrix.name] += matrix.trace_gradient(N, self.at.omega[matrix.name])
+        if self.weighs and self.weights is not None:
+            diagonal = kernel_diagonal(part.rows, moving, solution.factor)
+            self.weights += 2 * w2 * (s * diagonal - quadratic(part.rows, moving, N))
+        if moving.blocks:
+            identity = torch.eye(len(N), dtype=torch.float64, device=N.device)
+            inverse = solution.solve(identity)
+            rows = [2 * w2[c, None] * (s[c, None] * (f @ inverse) - f @ N) for c, f in part.rows.chunks(moving)]
+            through = torch.cat(rows).to(part.rows.dtype)
+            for name in moving.blocks:
+                self._add(0, name, through[:, self.problem.columns[name]])
+
+    def _add(self, p: int, name: str, value: Tensor) -> None:
+        held = self.features[p]
+        held[name] = held[name] + value if name in held else value
+
+    def result(self) -> Omega:
+        """Return the gradient by name."""
+        gradient: Omega = dict(self.regularizers)
+        if self.weighs:
+            gradient |= self._pull_back_weights()
+        for part, moving, features in zip(self.problem.parts, self.at.moving, self.features, strict=True):
+            if features:
+                for name, value in prefixed("featurizer", part.rows.pull_back(moving, features)).items():
+                    gradient[name] = gradient[name] + value if name in gradient else value
+        return gradient
+
+    def _pull_back_weights(self) -> Omega:
+        """Return the gradient of what the row weights are made of."""
+        names = self.problem.tuned_below("data_weights")
+        with torch.enable_grad():
+            leaves = {name: self.at.omega[name].detach().requires_grad_() for name in names}
+            rows = self.problem.log_weights({**self.at.omega, **leaves})
+        found = torch.autograd.grad([rows] if rows is not None else [], list(leaves.values()), [self.weights])
+        return dict(zip(names, found, strict=True))

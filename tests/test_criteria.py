@@ -1,0 +1,149 @@
+"""Criteria against brute force, and their gradients against differences of F."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from scipy.optimize import minimize_scalar
+
+import lsat_explorer as lsat
+from test_problem import ARCHETYPES, STACK, make_data, moved
+
+CRITERIA = [lsat.HeldOut(), lsat.KFold(folds=4), lsat.LeaveOneOut(), lsat.GCV()]
+PLAIN = lsat.Recipe(featurizer=lsat.Identity(), regularizer=lsat.Ridge())
+
+
+def brute_force(data: lsat.Data, log_weight: float, folds: list[np.ndarray], weight: np.ndarray | None = None) -> float:
+    """Return the mean squared error of rows, each predicted by a ridge fit to the rows of the other folds."""
+    X, Y = data.train.inputs.numpy(), data.train.targets.numpy()
+    weight = np.ones(len(X)) if weight is None else weight
+    errors = np.empty(len(X))
+    for fold in folds:
+        rest = np.setdiff1d(np.arange(len(X)), fold)
+        scaled = X[rest] * weight[rest, None]
+        theta = np.linalg.solve(scaled.T @ X[rest] + np.exp(2 * log_weight) * np.eye(X.shape[1]), scaled.T @ Y[rest])
+        errors[fold] = ((Y[fold] - X[fold] @ theta) ** 2).sum(1)
+    return float(errors.mean())
+
+
+def loss_at(problem: lsat.Problem, log_weight: float) -> float:
+    omega = {**problem.init(), "regularizer.log_weight": torch.tensor(log_weight, dtype=torch.float64)}
+    return problem.evaluate(omega).loss
+
+
+@pytest.mark.parametrize("log_weight", [-3.0, 0.0, 2.0])
+def test_leave_one_out_oracle_brute_force(log_weight):
+    data = make_data("regression")
+    problem = lsat.Problem(PLAIN.replace(criterion=lsat.LeaveOneOut()), data)
+    expected = brute_force(data, log_weight, [np.array([i]) for i in range(len(data.train))])
+    assert loss_at(problem, log_weight) == pytest.approx(expected, rel=1e-10)
+
+
+def test_leave_one_out_oracle_with_row_weights():
+    data = make_data("regression")
+    recipe = PLAIN.replace(criterion=lsat.LeaveOneOut(), data_weights=lsat.LogWeights())
+    problem = lsat.Problem(recipe, data)
+    omega = moved(problem.init(), 3)
+    weight = np.exp(2 * omega["data_weights.log_weight"].numpy())
+    folds = [np.array([i]) for i in range(len(data.train))]
+    expected = brute_force(data, float(omega["regularizer.log_weight"]), folds, weight)
+    assert problem.evaluate(omega).loss == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("folds", [2, 5])
+def test_k_fold_oracle_brute_force(folds):
+    data = make_data("regression")
+    criterion = lsat.KFold(folds=folds)
+    problem = lsat.Problem(PLAIN.replace(criterion=criterion), data)
+    parts = criterion.parts(data.train.targets, False, 0)
+    assert sorted(np.concatenate(parts)) == list(range(len(data.train)))
+    assert loss_at(problem, 0.3) == pytest.approx(brute_force(data, 0.3, parts), rel=1e-10)
+
+
+def test_gcv_oracle_by_its_definition():
+    data = make_data("regression")
+    problem = lsat.Problem(PLAIN.replace(criterion=lsat.GCV()), data)
+    X, Y = data.train.inputs.numpy(), data.train.targets.numpy()
+    H = X @ np.linalg.solve(X.T @ X + np.exp(0.6) * np.eye(X.shape[1]), X.T)
+    expected = ((Y - H @ Y) ** 2).sum() / len(X) / (1 - np.trace(H) / len(X)) ** 2
+    assert loss_at(problem, 0.3) == pytest.approx(expected, rel=1e-10)
+
+
+@pytest.mark.parametrize("criterion", [lsat.KFold(folds=4), lsat.LeaveOneOut()], ids=repr)
+def test_the_optimum_is_that_of_brute_force(criterion):
+    data = make_data("regression")
+    k = len(data.train)
+    folds = [np.array([i]) for i in range(k)]
+    if isinstance(criterion, lsat.KFold):
+        folds = criterion.parts(data.train.targets, False, 0)
+    expected = minimize_scalar(lambda w: brute_force(data, w, folds), bracket=(-1.0, 1.0), tol=1e-12)
+    method = lsat.ProximalGradient(step=10.0, tolerance=1e-10, max_iterations=5000)
+    run = lsat.tune(PLAIN.replace(criterion=criterion, method=method), data, progress=False)
+    assert run.iterates[-1].loss == pytest.approx(expected.fun, rel=1e-8)
+
+
+def test_folds_share_classes_alike():
+    data = make_data("classification", rows=200)
+    parts = lsat.KFold(folds=5).parts(data.train.targets, True, 1)
+    shares = np.array([data.train.targets[part].mean(0).numpy() for part in parts])
+    assert np.ptp(shares, axis=0).max() < 0.08
+
+
+RECIPES = {
+    "ridge": lsat.Recipe(),
+    "archetypes": lsat.Recipe(featurizer=ARCHETYPES, regularizer=STACK),
+    "row weights": lsat.Recipe(featurizer=ARCHETYPES, regularizer=STACK, data_weights=lsat.LogWeights()),
+}
+
+
+@pytest.mark.parametrize("criterion", CRITERIA, ids=repr)
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_gradients_against_a_directional_difference_of_the_loss(criterion, recipe, task):
+    if isinstance(criterion, lsat.GCV) and (task == "classification" or recipe.data_weights):
+        with pytest.raises(ValueError, match="GCV is defined for"):
+            lsat.Problem(recipe.replace(criterion=criterion), make_data(task))
+        return
+    problem = lsat.Problem(recipe.replace(criterion=criterion), make_data(task))
+    omega = moved(problem.init(), 1)
+    gradient = problem.gradient(problem.evaluate(omega))
+    generator = torch.Generator().manual_seed(2)
+    direction = {k: torch.randn(v.shape, generator=generator, dtype=torch.float64) for k, v in omega.items()}
+    for names in [*([name] for name in omega), list(omega)]:
+        h = 1e-5
+        ahead, behind = (
+            problem.evaluate({k: v + s * h * direction[k] if k in names else v for k, v in omega.items()}).loss
+            for s in (1, -1)
+        )
+        found = sum(float((gradient[name] * direction[name]).sum()) for name in names)
+        assert found == pytest.approx((ahead - behind) / (2 * h), rel=1e-5, abs=1e-8), names
+
+
+@pytest.mark.parametrize("criterion", CRITERIA[1:], ids=repr)
+def test_validation_rows_are_not_used(criterion):
+    data = make_data("regression")
+    other = lsat.Data.from_splits(
+        train=(data.train.inputs.numpy(), data.train.targets.numpy()),
+        validation=(data.validation.inputs.numpy() + 5, data.validation.targets.numpy()),
+        task="regression",
+    )
+    a, b = (lsat.Problem(PLAIN.replace(criterion=criterion), d) for d in (data, other))
+    assert loss_at(a, 0.2) == loss_at(b, 0.2)
+
+
+@pytest.mark.parametrize("criterion", CRITERIA, ids=repr)
+def test_the_model_is_fitted_to_all_training_rows(criterion):
+    data = make_data("regression")
+    method = lsat.ProximalGradient(max_iterations=0)
+    run = lsat.tune(PLAIN.replace(criterion=criterion, method=method), data, progress=False)
+    X, Y = data.train.inputs.numpy(), data.train.targets.numpy()
+    expected = np.linalg.solve(X.T @ X + np.eye(X.shape[1]), X.T @ Y)
+    assert np.allclose(run.model.theta.numpy(), expected, atol=1e-12)
+
+
+def test_bad_folds():
+    with pytest.raises(ValueError, match="folds is 1"):
+        lsat.KFold(folds=1)
+    with pytest.raises(ValueError, match="100 folds of 45"):
+        lsat.Problem(lsat.Recipe(criterion=lsat.KFold(folds=100)), make_data())
