@@ -1,0 +1,41 @@
+# make explore            open the first notebook in JupyterLab; ARGS=--no-browser prints the address
+# make test               every check; ARGS="lint tests notebooks browser" names some of them
+# make lint               style and types only
+# make notebooks          execute the notebooks again and save them tidy
+# make clean              remove what these made
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+ARGS ?=
+
+.PHONY: explore test lint notebooks clean
+
+explore: $(VENV)/.lab-installed
+	LSAT_MNIST="$${LSAT_MNIST:-../shared/data/mnist}" $(BIN)/lsat-explorer lab --in-place $(ARGS)
+
+test: $(VENV)/.test-installed
+	$(BIN)/python scripts/run_tests.py $(ARGS)
+
+lint: $(VENV)/.test-installed
+	$(BIN)/python scripts/run_tests.py lint
+
+notebooks: $(VENV)/.test-installed
+	$(BIN)/python scripts/execute_notebooks.py $(ARGS)
+
+clean:
+	rm -rf $(VENV) build dist tests/browser/artefacts .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+# The stamps keep a second run from installing again; a change of the requirements makes them stale.
+$(VENV)/.lab-installed: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e '.[lab]'
+	touch $@
+
+$(VENV)/.test-installed: pyproject.toml constraints.txt | $(BIN)/python
+	$(INSTALL) -e '.[test]'
+	touch $@ $(VENV)/.lab-installed

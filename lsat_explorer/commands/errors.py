@@ -1,0 +1,52 @@
+"""How a command says in one sentence that it cannot go on."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+USAGE = 2
+FAILURE = 1
+INTERRUPTED = 130
+
+
+class CommandError(Exception):
+    """A command cannot go on: one sentence for the user, and the exit code.
+
+    Parameters
+    ----------
+    sentence : str
+        What came, what was expected and what to do.
+    code : int
+        `USAGE` where the user's input is at fault, `FAILURE` where the world is (no network, no JupyterLab).
+
+    Examples
+    --------
+    >>> CommandError("There is no run in runs/a.").code
+    2
+    """
+
+    def __init__(self, sentence: str, code: int = USAGE) -> None:
+        super().__init__(sentence)
+        self.code = code
+
+
+@contextmanager
+def user_input() -> Iterator[None]:
+    """Turn what a bad file, folder or recipe raises into a `CommandError`.
+
+    Only the part of a command that reads the user's input stands inside: an error further on is a fault of the
+    program, and keeps its traceback.
+
+    Raises
+    ------
+    CommandError
+        In place of ValueError and OSError, with the same sentence and exit code 2.
+    """
+    try:
+        yield
+    except OSError as error:
+        sentence = f"{error.filename}: {error.strerror}." if error.filename and error.strerror else str(error)
+        raise CommandError(sentence) from error
+    except ValueError as error:
+        raise CommandError(str(error)) from error

@@ -1,0 +1,76 @@
+"""A run as text, and as a picture beside it."""
+
+from __future__ import annotations
+
+from math import exp
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from lsat_explorer import plots
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from lsat_explorer.tune import FittedModel, Run
+
+CURVES = "curves.png"
+
+
+def write_curves(run: Run, folder: Path) -> Path:
+    """Draw validation loss, step size and stopping residual into the run's folder.
+
+    Returns
+    -------
+    Path
+        The PNG file.
+    """
+    path = folder / CURVES
+    figure = plots.run_figure(run.history(), tolerance=getattr(run.recipe.method, "tolerance", None))
+    figure.savefig(path, dpi=150)
+    return path
+
+
+def summary(run: Run, model: FittedModel, curves: Path) -> str:
+    """Return the run's last state as aligned lines: status, iterations, losses, error, time, hyper-parameters.
+
+    Parameters
+    ----------
+    run : Run
+        A run with at least its starting point.
+    model : FittedModel
+        Its model, which knows the classes also where the run was loaded without its rows.
+    curves : Path
+        The picture to mention.
+    """
+    last = run.iterates[-1]
+    accepted = sum(iterate.accepted for iterate in run.iterates[1:])
+    rejected = len(run.iterates) - 1 - accepted
+    lines = [
+        ("status", run.message),
+        ("iterations", f"{last.number} ({accepted} accepted, {rejected} rejected)"),
+        ("validation loss", f"{last.loss:.4f} (at the start {run.iterates[0].loss:.4f})"),
+        ("validation error", _error(model, last.error)),
+        ("training loss", f"{last.training_loss:.4f}"),
+        ("step size", f"{last.step:.3g}"),
+        ("stopping residual", f"{last.residual:.3g}"),
+        ("time", f"{last.seconds:.1f} s"),
+        *((name, _value(name, value)) for name, value in last.omega.items()),
+        ("curves", str(curves)),
+    ]
+    width = max(len(name) for name, _ in lines)
+    return "\n".join(f"{name:<{width}}  {text}" for name, text in lines)
+
+
+def _value(name: str, value: Tensor) -> str:
+    """One hyper-parameter in words; a log weight also as the weight e^{2ω}."""
+    numbers = value.detach().reshape(-1).tolist()
+    low, high = min(numbers), max(numbers)
+    if len(numbers) == 1:
+        text, weight = f"{low:.4g}", f"{exp(2 * low):.4g}"
+    else:
+        text, weight = f"{len(numbers):,} values, {low:.4g} to {high:.4g}", f"{exp(2 * low):.4g} to {exp(2 * high):.4g}"
+    return f"{text} (weight {weight})" if name.endswith("log_weight") else text
+
+
+def _error(model: FittedModel, error: float) -> str:
+    return f"{100 * error:.1f} %" if model.classes is not None else f"{error:.4g} (root mean square)"

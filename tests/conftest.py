@@ -1,0 +1,79 @@
+"""What every test may count on: fixed threads, no display, and the folders and programs that not every machine has."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+import machine
+
+os.environ.setdefault("MPLBACKEND", "Agg")
+if os.environ.get("PYTEST_XDIST_WORKER"):
+    # One thread for each of several test processes, or they fight for the same cores. It is read when torch is loaded.
+    os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave out, with the reason, what this machine has not got the files, the program or the device for."""
+    for item in items:
+        for marker, reason in ABSENT.items():
+            if item.get_closest_marker(marker):
+                item.add_marker(pytest.mark.skip(reason=reason))
+        if item.get_closest_marker("cuda") and not _has_cuda():
+            item.add_marker(pytest.mark.skip(reason="there is no CUDA device"))
+
+
+def _has_cuda() -> bool:
+    import torch
+
+    return torch.cuda.is_available()
+
+
+ABSENT: dict[str, str] = {}
+if not machine.has_mnist():
+    ABSENT["mnist"] = machine.without_mnist()
+if machine.chromium() is None:
+    ABSENT["browser"] = "there is no Chromium: install it, or name its program in LSAT_CHROMIUM"
+
+
+@pytest.fixture
+def command(capsys: pytest.CaptureFixture[str]) -> Callable[..., tuple[int, str, str]]:
+    """Run the command line in this process: `command("show", "runs/a")` gives exit code, stdout and stderr."""
+    from lsat_explorer.__main__ import main
+
+    def run(*words: str) -> tuple[int, str, str]:
+        capsys.readouterr()
+        code = main(words)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return run
+
+
+@pytest.fixture(scope="session")
+def mnist_folder() -> Path:
+    """The folder of the MNIST files; the test is marked `mnist` too."""
+    return machine.mnist_folder()
+
+
+@pytest.fixture(scope="session")
+def chromium() -> str:
+    """Chromium's program; the test is marked `browser` too."""
+    program = machine.chromium()
+    assert program is not None, "mark this test `browser`"
+    return program
+
+
+@pytest.fixture(scope="session")
+def project_files() -> list[Path]:
+    """The files of the project: all that git does not ignore."""
+    words = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "-z"]
+    listed = subprocess.run(words, cwd=machine.ROOT, capture_output=True, text=True, check=False)
+    if listed.returncode:
+        pytest.skip("this is no git checkout")
+    paths = [machine.ROOT / name for name in listed.stdout.split("\0") if name]
+    return [path for path in paths if path.is_file()]

@@ -1,0 +1,175 @@
+"""`lsat-explorer lab`: a copy of the notebooks that never costs the user a change, served to this machine only."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from lsat_explorer.commands import lab
+
+
+@pytest.fixture
+def shipped(tmp_path) -> Path:
+    folder = tmp_path / "shipped"
+    folder.mkdir()
+    for name in ("01_first_look.ipynb", "02_mnist_paper.ipynb"):
+        (folder / name).write_text(f"{name}, version 1")
+    return folder
+
+
+def test_notebooks_are_copied_once(shipped, tmp_path):
+    folder = tmp_path / "new" / "notebooks"
+    assert lab.copy_notebooks(shipped, folder) == [
+        f"Copied 01_first_look.ipynb, 02_mnist_paper.ipynb to {folder}.",
+    ]
+    assert (folder / "01_first_look.ipynb").read_text() == "01_first_look.ipynb, version 1"
+    assert lab.copy_notebooks(shipped, folder) == []
+    assert sorted(path.name for path in folder.iterdir()) == [
+        ".lsat_explorer.json",
+        "01_first_look.ipynb",
+        "02_mnist_paper.ipynb",
+    ]
+
+
+def test_a_notebook_that_the_user_changed_is_kept_and_said_so(shipped, tmp_path):
+    folder = tmp_path / "mine"
+    lab.copy_notebooks(shipped, folder)
+    (folder / "01_first_look.ipynb").write_text("my work")
+    assert lab.copy_notebooks(shipped, folder) == [f"Kept 01_first_look.ipynb in {folder} as you changed it."]
+    for name in ("01_first_look.ipynb", "02_mnist_paper.ipynb"):
+        (shipped / name).write_text(f"{name}, version 2")
+    assert lab.copy_notebooks(shipped, folder) == [
+        f"Copied 02_mnist_paper.ipynb to {folder}.",
+        f"Kept 01_first_look.ipynb in {folder} as you changed it.",
+    ]
+    assert (folder / "01_first_look.ipynb").read_text() == "my work"
+    assert (folder / "02_mnist_paper.ipynb").read_text() == "02_mnist_paper.ipynb, version 2"
+
+
+@pytest.mark.parametrize("record", [None, "{", "[1]"])
+def test_without_a_readable_record_everything_present_is_the_users(record, shipped, tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    (folder / "01_first_look.ipynb").write_text("mine, from elsewhere")
+    if record is not None:
+        (folder / lab.RECORD).write_text(record)
+    assert f"Kept 01_first_look.ipynb in {folder} as you changed it." in lab.copy_notebooks(shipped, folder)
+    assert (folder / "01_first_look.ipynb").read_text() == "mine, from elsewhere"
+
+
+def test_a_link_at_the_place_of_a_notebook_is_not_followed(shipped, tmp_path):
+    folder = tmp_path / "mine"
+    folder.mkdir()
+    elsewhere = tmp_path / "elsewhere.ipynb"
+    (folder / "01_first_look.ipynb").symlink_to(elsewhere)
+    lab.copy_notebooks(shipped, folder)
+    assert not elsewhere.exists()
+
+
+def test_a_folder_that_is_a_file_gives_one_sentence(tmp_path, shipped, monkeypatch, command):
+    monkeypatch.setattr(lab, "shipped_notebooks", lambda: shipped)
+    path = tmp_path / "file"
+    path.write_text("")
+    code, out, error = command("lab", "--folder", str(path))
+    assert (code, out) == (2, "")
+    assert error == f"lsat-explorer: {path}: File exists.\n"
+
+
+def test_without_jupyterlab_the_user_is_told_how_to_install_it(tmp_path, shipped, monkeypatch, command):
+    monkeypatch.setattr(lab, "shipped_notebooks", lambda: shipped)
+    monkeypatch.setitem(sys.modules, "jupyterlab.labapp", None)
+    code, _, error = command("lab", "--folder", str(tmp_path / "mine"))
+    assert code == 1
+    assert "pip install 'lsat_explorer[lab]'" in error
+
+
+def test_in_place_copies_nothing_and_kernels_find_mnist_from_their_own_folder(tmp_path, shipped, monkeypatch, command):
+    monkeypatch.setattr(lab, "shipped_notebooks", lambda: shipped)
+    started = []
+    monkeypatch.setattr(lab, "start_jupyterlab", started.append)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LSAT_MNIST", "data/mnist")
+    assert command("lab", "--in-place", "--no-browser") == (0, "", "")
+    assert f"--ServerApp.root_dir={shipped}" in started[0]
+    assert os.environ["LSAT_MNIST"] == str(tmp_path / "data" / "mnist")
+    assert not (tmp_path / "lsat_notebooks").exists()
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        return int(server.getsockname()[1])
+
+
+@pytest.fixture
+def served(tmp_path, shipped) -> Iterator[str]:
+    """The address that `lsat-explorer lab --no-browser` prints, while its server runs."""
+    program = f"""
+import sys
+from pathlib import Path
+from lsat_explorer.__main__ import main
+from lsat_explorer.commands import lab
+lab.shipped_notebooks = lambda: Path({str(shipped)!r})
+sys.exit(main(["lab", "--no-browser", "--folder", {str(tmp_path / "mine")!r}, "--port", "{free_port()}"]))
+"""
+    # A private home: no settings of the user's, no file of this server left in it.
+    private = {name: str(tmp_path / name.lower()) for name in ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
+    log = tmp_path / "lab.log"
+    with log.open("w") as stream:
+        process = subprocess.Popen(
+            [sys.executable, "-c", program], stdout=stream, stderr=subprocess.STDOUT, env={**os.environ, **private}
+        )
+    try:
+        yield wait_for_address(process, log)
+    finally:
+        process.terminate()
+        process.wait(30)
+
+
+def wait_for_address(process: subprocess.Popen[bytes], log: Path) -> str:
+    """The printed address, once there is a server behind it: Jupyter prints first and listens a moment later."""
+    deadline = time.monotonic() + 120
+    while time.monotonic() < deadline and process.poll() is None:
+        printed = re.search(r"http://127\.0\.0\.1:(\d+)/\S*token=\w+", log.read_text())
+        if printed:
+            with contextlib.suppress(ConnectionRefusedError):
+                socket.create_connection(("127.0.0.1", int(printed.group(1)))).close()
+                return printed.group()
+        time.sleep(0.05)
+    pytest.fail(f"JupyterLab printed no address:\n{log.read_text()}")
+
+
+def status_of(address: str) -> int:
+    try:
+        with urllib.request.urlopen(address, timeout=30) as reply:
+            return int(reply.status)
+    except urllib.error.HTTPError as error:
+        with error:
+            return error.code
+
+
+@pytest.mark.slow
+def test_lab_serves_the_copied_notebook_to_this_machine_only_with_a_token(served, tmp_path):
+    address = served
+    assert "/lab/tree/01_first_look.ipynb?token=" in address
+    assert (tmp_path / "mine" / "01_first_look.ipynb").exists()
+    host, port, token = re.fullmatch(r"(http://[^/]+:(\d+))/\S*token=(\w+)", address).groups()
+    if sys.platform == "linux":
+        # A second address of this machine: a server that listened on every address would answer there too.
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.2", int(port)), timeout=30)
+    assert status_of(f"{host}/api/contents?token={token}") == 200
+    assert status_of(f"{host}/api/contents") == 403
+    with urllib.request.urlopen(f"{host}/lab?token={token}", timeout=30) as reply:
+        page = reply.read().decode()
+    assert re.search(r'"news": \{"disabled": true\}', page)

@@ -1,0 +1,188 @@
+"""`lsat-explorer tune` and `show`: the run is written and read back, and Ctrl-C keeps the last accepted iterate."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+import lsat_explorer as lsat
+from lsat_explorer.commands import tune
+
+
+def write_recipe(folder: Path, **choices: object) -> str:
+    """Write a recipe that takes ten quick steps on the digits."""
+    choices = {"loss": lsat.CrossEntropy(), "method": lsat.ProximalGradient(step=100.0, max_iterations=10)} | choices
+    path = folder / "recipe.json"
+    path.write_text(lsat.Recipe(**choices).to_json())
+    return str(path)
+
+
+def table(text: str) -> dict[str, str]:
+    return dict(re.split(r" {2,}", line, maxsplit=1) for line in text.splitlines())
+
+
+def test_tune_writes_the_run_that_python_gives(tmp_path, command):
+    recipe = write_recipe(tmp_path)
+    code, out, error = command("tune", recipe, "--data", "digits", "--seed", "3", "--out", str(tmp_path / "run"))
+    assert code == 0
+    assert "10/10" in error
+    expected = lsat.tune(lsat.Recipe.from_json(Path(recipe).read_text()), lsat.datasets.digits(seed=3), progress=False)
+    written = pd.read_csv(tmp_path / "run" / "iterates.csv")
+    assert written["loss"].tolist() == pytest.approx(expected.history()["loss"].tolist(), rel=1e-12)
+    last = expected.iterates[-1]
+    shown = table(out)
+    assert shown["status"].startswith("Stopped at the maximum number of iterations")
+    assert shown["validation loss"].startswith(f"{last.loss:.4f} ")
+    assert shown["validation error"] == f"{100 * last.error:.1f} %"
+    assert shown["iterations"].startswith("10 (")
+    log_weight = float(last.omega["regularizer.log_weight"])
+    assert shown["regularizer.log_weight"].startswith(f"{log_weight:.4g} (weight ")
+    assert (tmp_path / "run" / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_show_prints_what_tune_printed_and_draws_missing_curves(tmp_path, command):
+    run = tmp_path / "run"
+    weights = {"data_weights": lsat.LogWeights(), "hyper_penalties": {"data_weights.log_weight": lsat.SumSquares(1e-3)}}
+    _, tuned, _ = command("tune", write_recipe(tmp_path, **weights), "--data", "digits", "--out", str(run))
+    assert table(tuned)["data_weights.log_weight"].startswith("898 values, ")
+    (run / "curves.png").unlink()
+    assert command("show", str(run)) == (0, tuned, "")
+    assert (run / "curves.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["tune", "none.json", "--data", "digits", "--out", "run"], "none.json: No such file or directory."),
+        (["tune", "typo.json", "--data", "digits", "--out", "run"], "featuriser"),
+        (["tune", "half.json", "--data", "digits", "--out", "run"], "not readable JSON"),
+        (["tune", "block.json", "--data", "digits", "--out", "run"], "pixles"),
+        (["tune", "good.json", "--data", "digits", "--deskew", "--out", "run"], "--deskew goes with a folder of MNIST"),
+        (["tune", "good.json", "--data", "no-mnist", "--out", "run"], "no-mnist"),
+        (["tune", "good.json", "--data", "digits", "--out", "good.json"], "good.json is a file"),
+        (["tune", "good.json", "--data", "digits", "--out", "."], "is not empty"),
+        (["tune", "good.json", "--data", "digits", "--out", "good.json/run"], "good.json/run: Not a directory."),
+        (["show", "run"], "There is no folder run"),
+        (["show", "."], "run.json is missing"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_bad_input_is_one_sentence_that_names_it_and_code_2(words, sentence, tmp_path, monkeypatch, command):
+    monkeypatch.chdir(tmp_path)
+    good = json.loads(lsat.Recipe(loss=lsat.CrossEntropy()).to_json())
+    misspelt = {("featuriser" if key == "featurizer" else key): value for key, value in good.items()}
+    unknown_block = good | {"regularizer": {"type": "Ridge", "block": "pixles"}}
+    for name, value in (("good", good), ("typo", misspelt), ("block", unknown_block)):
+        Path(f"{name}.json").write_text(json.dumps(value))
+    Path("half.json").write_text(json.dumps(good)[:50])
+    code, out, error = command(*words)
+    assert (code, out) == (2, "")
+    # A progress bar may stand before the sentence, on a line that it ends.
+    last = error.splitlines()[-1]
+    assert last.startswith("lsat-explorer: ")
+    assert sentence in last
+    assert not Path("run/iterates.csv").exists()
+
+
+def test_an_older_run_is_replaced_only_when_asked(tmp_path, command):
+    run = tmp_path / "run"
+    words = ["tune", write_recipe(tmp_path), "--data", "digits", "--out", str(run)]
+    assert command(*words)[0] == 0
+    before = (run / "iterates.csv").read_bytes()
+    code, _, error = command(*words)
+    assert code == 2
+    assert "--overwrite" in error
+    assert (run / "iterates.csv").read_bytes() == before
+    assert command(*words, "--seed", "1", "--overwrite")[0] == 0
+    assert (run / "iterates.csv").read_bytes() != before
+
+
+def test_an_interrupt_before_the_first_fit_saves_nothing(tmp_path, monkeypatch, command):
+    def interrupted(*args: object) -> None:
+        signal.raise_signal(signal.SIGINT)
+
+    monkeypatch.setattr(lsat.Run, "steps", lambda run: map(interrupted, [0]))
+    before = signal.getsignal(signal.SIGINT)
+    code, out, error = command("tune", write_recipe(tmp_path), "--data", "digits", "--out", str(tmp_path / "run"))
+    assert (code, out) == (130, "")
+    assert error.endswith("lsat-explorer: interrupted; nothing was saved.\n")
+    assert signal.getsignal(signal.SIGINT) is before
+    assert list((tmp_path / "run").iterdir()) == []
+
+
+def test_the_interrupt_handler_is_put_back_after_a_run(tmp_path, command):
+    before = signal.getsignal(signal.SIGINT)
+    command("tune", write_recipe(tmp_path), "--data", "digits", "--out", str(tmp_path / "run"))
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows sends no SIGINT to another process")
+def test_ctrl_c_keeps_the_last_accepted_iterate_and_exits_130(tmp_path, command):
+    # A weight per row keeps moving: without a tolerance this run has no end of its own within the test.
+    recipe = write_recipe(
+        tmp_path,
+        data_weights=lsat.LogWeights(),
+        hyper_penalties={"data_weights.log_weight": lsat.SumSquares(1e-3)},
+        method=lsat.ProximalGradient(step=1e-3, grow=1.0, tolerance=0.0, max_iterations=10_000_000),
+    )
+    run = tmp_path / "run"
+    words = [sys.executable, "-m", "lsat_explorer", "tune", recipe, "--data", "digits", "--out", str(run)]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        text = ""
+        while not re.search(r"\b[1-9]\d*/10000000", text):
+            piece = process.stderr.read(1)
+            assert piece, text
+            text += piece
+        process.send_signal(signal.SIGINT)
+        out, error = process.communicate(timeout=120)
+    assert process.returncode == 130
+    assert error.endswith(f"lsat-explorer: interrupted; the last accepted iterate is kept in {run}.\n")
+    assert "Traceback" not in error
+    assert table(out)["status"].startswith("Stopped by you.")
+    history = pd.read_csv(run / "iterates.csv")
+    assert history["status"].iloc[-1] == "stopped_by_user"
+    assert history["objective"].iloc[-1] == history.loc[history["accepted"], "objective"].iloc[-1]
+    model = lsat.FittedModel.load(run / "model.safetensors")
+    validation = lsat.datasets.digits().validation
+    wrong = (model.predict(validation.inputs) != validation.labels).mean()
+    assert wrong == pytest.approx(history["error"].iloc[-1])
+    assert command("show", str(run))[1] == out
+
+
+@pytest.mark.mnist
+@pytest.mark.slow
+def test_the_options_of_mnist_reach_the_loader(mnist_folder, tmp_path, command):
+    options = ["--size", "600", "--deskew", "--scale", "standard", "--seed", "2"]
+    run = tmp_path / "run"
+    code, _, _ = command("tune", write_recipe(tmp_path), "--data", str(mnist_folder), *options, "--out", str(run))
+    assert code == 0
+    data = lsat.datasets.mnist(mnist_folder, size=600, deskew=True, scale="standard", seed=2)
+    expected = lsat.tune(lsat.Recipe.from_json((run / "recipe.json").read_text()), data, progress=False)
+    assert pd.read_csv(run / "iterates.csv")["loss"].iloc[-1] == pytest.approx(expected.iterates[-1].loss, rel=1e-9)
+
+
+def test_pull_stops_at_the_first_interrupt_between_iterates(tmp_path):
+    tuning = lsat.Run(
+        lsat.Recipe(method=lsat.ProximalGradient(step=1e-3, grow=1.0, tolerance=0.0, max_iterations=1_000_000)),
+        lsat.datasets.digits(),
+    )
+    steps = tuning.steps
+
+    def interrupted_at_three():
+        for iterate in steps():
+            if iterate.number == 3 and not iterate.status.final:
+                signal.raise_signal(signal.SIGINT)
+            yield iterate
+
+    tuning.steps = interrupted_at_three
+    tune.pull(tuning)
+    assert tuning.status is lsat.Status.STOPPED_BY_USER
+    assert tuning.iterates[-1].number >= 3

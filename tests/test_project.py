@@ -1,0 +1,199 @@
+"""The project around the code: versions that agree, imports that run one way, a clean tree, a README that is true."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import io
+import json
+import re
+import subprocess
+import sys
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+from packaging.version import Version
+
+from machine import ROOT
+
+PACKAGE = ROOT / "lsat_explorer"
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+LONGEST_MODULE = 300
+LONGEST_README = 150
+
+# What a part may import, besides itself. The commands, the benchmarks and the package's front stand on top.
+BELOW: dict[str, set[str]] = {
+    "solve": set(),
+    "data": set(),
+    "model": {"solve"},
+    "engines": {"solve", "data", "model"},
+    "tune": {"solve", "engines", "data", "model"},
+    "explain": {"solve", "engines", "data", "model", "tune"},
+    "plots": set(),
+    "widgets": {"engines", "data", "model", "tune", "explain", "plots"},
+}
+
+
+def direct_dependencies() -> list[Requirement]:
+    extras = PROJECT["optional-dependencies"].values()
+    requirements = map(Requirement, [*PROJECT["dependencies"], *(line for extra in extras for line in extra)])
+    return [requirement for requirement in requirements if requirement.name != PROJECT["name"]]
+
+
+def pins(lines: list[str]) -> dict[str, str]:
+    """Read `name==version` lines; anything else that is neither a comment nor empty fails."""
+    found = {}
+    for line in lines:
+        match = re.fullmatch(r"([A-Za-z0-9._-]+)==([\w.!]+)", line)
+        assert match, f"{line!r} pins no version"
+        found[canonicalize_name(match.group(1))] = match.group(2)
+    return found
+
+
+CONSTRAINTS = pins([line for line in (ROOT / "constraints.txt").read_text().splitlines() if not line.startswith("#")])
+
+
+@pytest.mark.parametrize("requirement", direct_dependencies(), ids=str)
+def test_a_direct_dependency_is_pinned_within_its_range(requirement):
+    assert requirement.specifier, f"{requirement.name} has no range"
+    assert CONSTRAINTS[canonicalize_name(requirement.name)] in requirement.specifier
+
+
+def test_environment_yml_names_each_direct_dependency_with_the_same_version():
+    environment = yaml.safe_load((ROOT / "environment.yml").read_text())
+    (pip_lines,) = (entry["pip"] for entry in environment["dependencies"] if isinstance(entry, dict))
+    assert pip_lines[0] == "-c constraints.txt"
+    assert pip_lines[-1] == "-e ."
+    expected = {canonicalize_name(requirement.name) for requirement in direct_dependencies()}
+    assert pins(pip_lines[1:-1]) == {name: CONSTRAINTS[name] for name in expected}
+    (python,) = (entry for entry in environment["dependencies"] if str(entry).startswith("python="))
+    assert Version(python.removeprefix("python=")) in Requirement(f"python{PROJECT['requires-python']}").specifier
+
+
+def test_the_constraints_pin_what_the_dependencies_need_in_turn():
+    from importlib.metadata import PackageNotFoundError, distribution
+
+    unpinned, seen = set(), set()
+    waiting = [(requirement.name, "") for requirement in direct_dependencies()]
+    while waiting:
+        name, extra = waiting.pop()
+        if (name, extra) in seen:
+            continue
+        seen.add((name, extra))
+        if canonicalize_name(name) not in CONSTRAINTS:
+            unpinned.add(name)
+        with contextlib.suppress(PackageNotFoundError):
+            for line in distribution(name).requires or []:
+                needed = Requirement(line)
+                if needed.marker is None or needed.marker.evaluate({"extra": extra}):
+                    waiting += [(needed.name, each) for each in ("", *needed.extras)]
+    # A CUDA build of torch brings libraries in versions of its own, pinned by torch.
+    assert {name for name in unpinned if not name.startswith(("nvidia-", "cuda-", "triton"))} == set()
+
+
+def modules() -> list[Path]:
+    return sorted(PACKAGE.rglob("*.py"))
+
+
+def imported(path: Path) -> Iterator[str]:
+    """Absolute names of the package's modules that a module imports, in functions too, but not for types only."""
+    package = ("lsat_explorer", *path.relative_to(PACKAGE).parent.parts)
+    waiting: list[ast.AST] = [ast.parse(path.read_text())]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) in ("TYPE_CHECKING", "typing.TYPE_CHECKING"):
+            waiting += node.orelse
+            continue
+        waiting += ast.iter_child_nodes(node)
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names if alias.name.split(".")[0] == "lsat_explorer")
+        if isinstance(node, ast.ImportFrom):
+            start = ".".join(package[: len(package) + 1 - node.level]) + "." if node.level else ""
+            name = f"{start}{node.module or ''}".rstrip(".")
+            if name.split(".")[0] == "lsat_explorer":
+                yield from (f"{name}.{alias.name}" for alias in node.names)
+
+
+@pytest.mark.parametrize("part", BELOW)
+def test_imports_run_one_way(part):
+    backwards = []
+    for path in [*sorted((PACKAGE / part).rglob("*.py")), *PACKAGE.glob(f"{part}.py")]:
+        for name in imported(path):
+            target = [*name.split("."), ""][1]
+            if target != part and target not in BELOW[part]:
+                backwards.append(f"{path.relative_to(ROOT)} imports {name}")
+    assert backwards == []
+
+
+def test_the_order_of_the_parts_has_no_circle():
+    placed: set[str] = set()
+    while placed != set(BELOW):
+        ready = {part for part, below in BELOW.items() if part not in placed and below <= placed}
+        assert ready, f"{set(BELOW) - placed} go in a circle"
+        placed |= ready
+
+
+def test_every_part_has_its_place_in_the_order():
+    parts = {path.stem for path in PACKAGE.iterdir() if path.is_dir() or path.suffix == ".py"} - {"__pycache__"}
+    assert parts - set(BELOW) == {"__init__", "__main__", "bench", "commands"}
+
+
+def test_importing_the_package_loads_nothing_heavy():
+    program = "import json, sys, lsat_explorer; print(json.dumps(sorted(sys.modules)))"
+    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, capture_output=True, text=True, check=True)
+    loaded = {name.split(".")[0] for name in json.loads(done.stdout)}
+    assert "torch" in loaded
+    assert loaded & {"ipywidgets", "anywidget", "plotly", "matplotlib", "sklearn", "jupyterlab"} == set()
+
+
+@pytest.mark.parametrize("path", modules(), ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_a_module_holds_one_idea(path):
+    count = len(path.read_text().splitlines())
+    assert count <= LONGEST_MODULE, f"{count} lines, at most {LONGEST_MODULE}: it holds two ideas"
+
+
+def test_no_file_holds_a_path_of_somebodys_machine(project_files):
+    pattern = re.compile(rb"(?<![\w.:/-])/(work|tmp|root|home|Users)/[A-Za-z]")
+    binary = {".png", ".gz", ".npz"}
+    found = [path for path in project_files if path.suffix not in binary and pattern.search(path.read_bytes())]
+    assert [str(path.relative_to(ROOT)) for path in found] == []
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "notebooks").glob("*.ipynb")), ids=lambda path: path.name)
+def test_a_notebook_is_tidy(path):
+    from execute_notebooks import check
+
+    notebook = json.loads(path.read_text(encoding="utf-8"))
+    assert "widgets" not in notebook["metadata"]
+    assert check([path]) == 0
+
+
+def test_the_changelog_has_a_place_for_what_comes_next():
+    headings = re.findall(r"^## .*", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert headings[0] == "## [Unreleased]"
+
+
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_readme_is_short_and_its_links_lead_somewhere():
+    assert len(README.splitlines()) <= LONGEST_README
+    links = re.findall(r"\]\(([^)#]+)\)", README)
+    assert links
+    assert [link for link in links if "://" not in link and not (ROOT / link).exists()] == []
+
+
+def test_the_readmes_example_prints_what_the_readme_says():
+    program = re.search(r"```python\n(import .*?)```", README, re.DOTALL)
+    printed = re.search(r"```text\n(.*?)```", README, re.DOTALL)
+    assert program
+    assert printed
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        exec(compile(program.group(1), "README.md", "exec"), {"__name__": "readme"})
+    assert out.getvalue() == printed.group(1)

@@ -1,0 +1,100 @@
+"""The scripts behind the Makefile: notebooks executed and tidied, strict nbval, and what is left out said aloud."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import nbformat
+import pytest
+from nbformat.v4 import new_code_cell, new_notebook
+
+import execute_notebooks
+import machine
+import run_tests
+
+
+def write(path, *sources: str) -> None:
+    notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
+    notebook.metadata = {"kernelspec": {"name": "python3", "display_name": "somebody's own"}, "widgets": {"state": {}}}
+    nbformat.write(notebook, path)
+
+
+@pytest.fixture(scope="module")
+def executed(tmp_path_factory):
+    path = tmp_path_factory.mktemp("notebooks") / "small.ipynb"
+    lines = ["import ipywidgets", "print(f'loss {1.5:.4f} at {object()} after {0.25} s')", "ipywidgets.IntSlider(3)"]
+    write(path, *lines)
+    assert execute_notebooks.main([str(path)]) == 0
+    return path
+
+
+@pytest.mark.slow
+def test_an_executed_notebook_is_tidy_and_keeps_its_results(executed):
+    notebook = nbformat.read(executed, as_version=4)
+    assert notebook.metadata == execute_notebooks.METADATA
+    assert [cell.id for cell in notebook.cells] == ["cell-01", "cell-02", "cell-03"]
+    assert all(cell.metadata == {} for cell in notebook.cells)
+    assert notebook.cells[1].outputs[0].text.startswith("loss 1.5000")
+    assert list(notebook.cells[2].outputs[0].data) == ["text/plain"]
+    assert execute_notebooks.main(["--check", str(executed)]) == 0
+
+
+def test_an_untidy_notebook_is_named(tmp_path, capsys):
+    write(tmp_path / "untidy.ipynb", "1")
+    assert execute_notebooks.main(["--check", str(tmp_path / "untidy.ipynb")]) == 1
+    assert "untidy.ipynb is not tidy" in capsys.readouterr().err
+
+
+@pytest.mark.slow
+def test_a_notebook_that_fails_is_left_as_it_was(tmp_path, capsys):
+    path = tmp_path / "failing.ipynb"
+    write(path, "1 / 0")
+    before = path.read_text()
+    assert execute_notebooks.main([str(path)]) == 1
+    assert "ZeroDivisionError" in capsys.readouterr().err
+    assert path.read_text() == before
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.slow
+def test_strict_nbval_passes_and_fails_when_a_number_changes(executed, tmp_path):
+    def checked(path) -> int:
+        words = [word for word in run_tests.NOTEBOOKS if word not in ("-n", "2", "--dist=loadscope")]
+        done = subprocess.run([*words, str(path)], cwd=machine.ROOT, capture_output=True, check=False)
+        return done.returncode
+
+    changed = tmp_path / "changed.ipynb"
+    changed.write_text(executed.read_text().replace("loss 1.5000", "loss 1.5001"))
+    assert checked(executed) == 0
+    assert checked(changed) == 1
+
+
+def test_without_mnist_and_chromium_the_rest_runs_and_the_omissions_are_named(tmp_path, monkeypatch, capsys):
+    monkeypatch.setenv("LSAT_MNIST", str(tmp_path))
+    monkeypatch.setattr(execute_notebooks, "FOLDER", tmp_path)
+    monkeypatch.setattr(execute_notebooks, "MNIST_NOTEBOOK", tmp_path / "02_mnist_paper.ipynb")
+    for name in ("01_first_look.ipynb", "02_mnist_paper.ipynb"):
+        write(tmp_path / name, "1")
+    monkeypatch.delenv("LSAT_CHROMIUM", raising=False)
+    monkeypatch.setattr("shutil.which", lambda name: None)
+    steps = run_tests.steps([])
+    out = capsys.readouterr().out
+    assert f"left out: the tests marked mnist, because the MNIST files are not in {tmp_path}" in out
+    assert "left out: 02_mnist_paper.ipynb, because" in out
+    assert "left out: tests/browser, because" in out
+    assert steps[:-1] == [*run_tests.LINT, run_tests.TESTS]
+    assert steps[-1] == [*run_tests.NOTEBOOKS, str(tmp_path / "01_first_look.ipynb")]
+
+
+def test_a_relative_folder_of_mnist_becomes_absolute_for_the_kernels(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LSAT_MNIST", "data/mnist")
+    assert machine.environment()["LSAT_MNIST"] == str(tmp_path / "data" / "mnist")
+
+
+def test_the_first_step_that_fails_ends_the_run(monkeypatch, capfd):
+    fails = [sys.executable, "-c", "raise SystemExit(3)"]
+    monkeypatch.setattr(run_tests, "steps", lambda words: [fails, [sys.executable, "-c", "print('went on')"]])
+    assert run_tests.main([]) == 3
+    assert "went on" not in capfd.readouterr().out
