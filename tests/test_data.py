@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import decimal
+import hashlib
+import itertools
 import subprocess
 import sys
 
@@ -12,6 +14,7 @@ import pytest
 import torch
 
 from lsat_explorer.data import Data, Split
+from lsat_explorer.data.partition import partition
 
 RANDOM = np.random.RandomState(0)
 X = RANDOM.randn(40, 3)
@@ -24,7 +27,12 @@ def of(inputs, outcomes, **options):
 
 
 def parts(data):
-    return [split for split in (data.train, data.validation, data.test) if split is not None]
+    return [split for split in (data.train, data.validation, data.test, data.final) if split is not None]
+
+
+def final_of(inputs, outcomes):
+    """Sound splits, and these rows as the final one."""
+    return Data.from_splits((X, TARGETS), (X, TARGETS), final=(inputs, outcomes))
 
 
 def sentence(error):
@@ -77,6 +85,48 @@ def test_shares_may_be_numbers_of_rows_and_no_test_may_be_kept():
     assert len(of(np.zeros((100, 1)), np.linspace(0, 1, 100), test=0.07).test) == 7
 
 
+def test_the_end_may_keep_rows_of_its_own():
+    data = of(X, Y, validation=0.25, test=0.25, final=0.1, name="coins")
+    assert repr(data) == "Data(coins: 16 training, 10 validation, 10 test, 4 final rows, 3 features, 2 classes)"
+    assert data.describe() == "coins · 16 training, 10 validation, 10 test, 4 final rows"
+    rows = np.concatenate([split.rows for split in parts(data)])
+    assert sorted(rows) == list(range(40))
+    assert (np.diff(data.final.rows) > 0).all()
+    np.testing.assert_array_equal(data.final.inputs.numpy(), X[data.final.rows])
+    np.testing.assert_array_equal(data.final.labels, Y[data.final.rows])
+    assert data.final.targets.sum(0).tolist() == [2, 2]
+    assert of(X, Y).final is of(X, Y, final=0).final is of(X, Y, final=None).final is None
+    # without a test split, and with fractions of a row rounded up as for the test
+    assert repr(of(X, TARGETS, test=None, final=0.11)).startswith("Data(data: 23 training, 12 validation, 5 final rows")
+    mixed = final_of(X.astype(np.float32), TARGETS)
+    assert mixed.train.inputs.dtype == mixed.final.inputs.dtype == torch.float64
+
+
+@pytest.mark.parametrize("y", [Y, TARGETS])
+def test_final_rows_stay_when_the_other_shares_change(y):
+    data = of(X, y, final=6)
+    for options in ({"validation": 0.2}, {"test": 0.1}, {"test": None, "validation": 9}):
+        np.testing.assert_array_equal(of(X, y, final=6, **options).final.rows, data.final.rows)
+    np.testing.assert_array_equal(of(X, y, final=6, validation=0.2).test.rows, data.test.rows)
+
+
+def test_divisions_without_a_final_split_stay_for_good():
+    # positions of the first version: a seed written down by a user must go on to mean the same rows
+    data = of(X[:12], [0, 1, 2] * 4, seed=3)
+    assert [split.rows.tolist() for split in parts(data)] == [[0, 3, 4, 7, 8, 11], [1, 5, 9], [2, 6, 10]]
+    data = of(X[:12], TARGETS[:12], seed=3, test=3, validation=4)
+    assert [split.rows.tolist() for split in parts(data)] == [[0, 2, 3, 8, 9], [6, 7, 10, 11], [1, 4, 5]]
+    codes = np.repeat([0, 1, 2, 3], [57, 30, 10, 3])[np.random.RandomState(0).permutation(100)]
+    shares = [(0.3, 0.2), (0.25, 0.25), (0.3, None), (7, 5), (0.5, 0), (1, 60), (0.05, 0.05)]
+    digest = hashlib.sha256()
+    for strata, seed, (validation, test) in itertools.product((None, codes), range(5), shares):
+        positions = partition(100, strata, validation=validation, test=test, seed=seed)
+        for split in ("train", "validation", "test"):
+            found = ",".join(map(str, positions[split])) + ";" if split in positions else "-"
+            digest.update(found.encode())
+    assert digest.hexdigest().startswith("4493e88e7a76d541")
+
+
 def test_rare_classes_reach_training_and_validation():
     y = np.array(["common"] * 200 + ["rare"] * 2 + ["scarce"] * 3)
     for seed in range(20):
@@ -84,6 +134,10 @@ def test_rare_classes_reach_training_and_validation():
         for split in (data.train, data.validation):
             assert set(split.labels) == {"common", "rare", "scarce"}
         assert sum(map(len, parts(data))) == 205
+        held_out = of(np.zeros((205, 1)), y, seed=seed, validation=0.1, test=0.3, final=0.4)
+        for split in (held_out.train, held_out.validation):
+            assert set(split.labels) == {"common", "rare", "scarce"}
+        assert sorted(np.concatenate([split.rows for split in parts(held_out)])) == list(range(205))
 
 
 def test_targets_are_one_hot_in_the_order_of_the_classes():
@@ -268,8 +322,17 @@ def test_an_unknown_label_is_refused_by_name():
     with pytest.raises(ValueError, match=r"validation y has the label 'cat' at row 12, which no training row") as error:
         Data.from_splits((np.eye(3), ["a", "b", "a"]), (frame, animals))
     sentence(error)
-    with pytest.raises(ValueError, match="test y has the label '3'"):
-        Data.from_splits((np.eye(2), [3, 4]), (np.eye(2), [3, 4]), (np.eye(2), ["3", "4"]), task="classification")
+    pair = np.eye(2), [3, 4]
+    for split in ("test", "final"):
+        with pytest.raises(ValueError, match=f"^{split} y has the label '3' at row 0") as error:
+            Data.from_splits(pair, pair, **{split: (np.eye(2), ["3", "4"])}, task="classification")
+        sentence(error)
+
+
+def test_test_and_final_rows_may_lack_classes():
+    data = Data.from_splits((X, Y), (X, Y), (X[:2], [1, 1]), final=(X[:3], [0, 0, 0]))
+    assert data.test.targets.tolist() == [[0, 1]] * 2
+    assert data.final.targets.tolist() == [[1, 0]] * 3
 
 
 # --- cases 5 and 9, and other bad input -----------------------------------------------------------------------------
@@ -291,6 +354,9 @@ def test_the_first_entry_that_is_not_finite_is_named(entry, dtype):
     sentence(error)
     with pytest.raises(ValueError, match=rf"^validation X has {entry} at row 17, column 1,"):
         Data.from_splits((X, TARGETS), (table, TARGETS))
+    with pytest.raises(ValueError, match=rf"^final X has {entry} at row 17, column 1, expected finite") as error:
+        final_of(table, TARGETS)
+    sentence(error)
 
 
 def test_a_missing_entry_is_named_by_the_users_index_and_column():
@@ -318,6 +384,10 @@ def test_a_missing_entry_is_named_by_the_users_index_and_column():
 def test_a_missing_outcome_is_named(y, found):
     with pytest.raises(ValueError, match=rf"(training|validation|test) y has {found} at row 5, expected") as error:
         of(X, y)
+    sentence(error)
+    complete = np.where(np.arange(40) == 5, y[4], y) if isinstance(y, np.ndarray) else [*y[:5], *y[4:5], *y[6:]]
+    with pytest.raises(ValueError, match=rf"^final y has {found} at row 5, expected") as error:
+        Data.from_splits((X, complete), (X, complete), final=(X, y))
     sentence(error)
 
 
@@ -380,6 +450,25 @@ REFUSED = {
         lambda: Data.from_splits((X, X), (X, X[:, :2])),
         r"validation y has shape \(40, 2\) and training y",
     ),
+    "other columns at the end": (lambda: final_of(X[:, :2], TARGETS), "final X has 2 columns and training X has 3"),
+    "other targets at the end": (lambda: final_of(X, X[:, :2]), r"final y has shape \(40, 2\) and training y"),
+    "final y too short": (lambda: final_of(X, Y[1:]), "final X has 40 rows and final y has 39"),
+    "no final rows": (lambda: final_of(X[:0], Y[:0]), "final X has no rows"),
+    "no final pair": (
+        lambda: Data.from_splits((X, Y), (X, Y), final=X),
+        r"final is a ndarray, expected a pair \(X, y\); pass final=\(X, y\)",
+    ),
+    "final share": (lambda: of(X, Y, final=-0.1), "final is -0.1, expected a share.*final=0.2"),
+    "too many final rows": (lambda: of(X, Y, final=40), "final is 40, expected a share between 0 and 1 or a number of"),
+    "boolean final": (lambda: of(X, Y, final=True), "final is True"),
+    "all kept for the end": (
+        lambda: of(X, Y, final=20),
+        "40 rows with validation=0.3, test=0.2 and final=20 leave 0 training and 12 validation rows",
+    ),
+    "final rows all needed": (
+        lambda: of(X[:4], [0, 0, 1, 1], test=0, final=1, validation=1),
+        "training and validation need every row that final=1 asks for",
+    ),
     "no pair": (lambda: Data.from_splits((X, Y), X), r"validation is a ndarray, expected a pair \(X, y\)"),
     "indexes differ": (lambda: of(pd.DataFrame(X), pd.Series(Y, index=range(1, 41))), "different row indexes"),
     "rows repeated": (lambda: of(X, Y, rows=[1, *range(39)]), "rows of X names 1 twice"),
@@ -412,10 +501,13 @@ def test_a_sparse_matrix_is_refused():
 def test_data_checks_its_parts():
     data = of(X, Y)
     common = {"classes": (0, 1), "feature_names": ("a", "b", "c"), "task": "classification"}
-    Data(data.train, data.validation, **common)
+    assert Data(data.train, data.validation, **common).final is None
+    with pytest.raises(TypeError):
+        Data(data.train, data.validation, data.test, data.test, **common)
     narrow = Split(data.train.inputs[:, :2], data.train.targets, data.train.labels, data.train.rows)
     for train, options, message in [
         (narrow, {}, "the validation split has 3 features and 2 outputs, the train split 2 and 2"),
+        (data.train, {"final": narrow}, "the final split has 2 features and 2 outputs, the train split 3 and 2"),
         (data.train, {"classes": (0, 1, 2)}, "with 2 target columns"),
         (data.train, {"classes": None}, "classes are None for classification"),
         (data.train, {"task": "other"}, "task is 'other'"),
@@ -449,7 +541,7 @@ def test_images_of_any_shape_and_range_are_shown_right(shape, top):
     pictures = RANDOM.randint(0, 256, (30, *shape))
     pictures.ravel()[:2] = 0, 255
     pictures[1:] = np.maximum(pictures[0], pictures[1:])
-    data = of(pictures * (top / 255), np.arange(30) % 3, image_shape=shape, rows=np.arange(100, 130))
+    data = of(pictures * (top / 255), np.arange(30) % 3, image_shape=shape, rows=np.arange(100, 130), final=4)
     assert data.image_shape == shape
     # the range is that of the training rows
     train = pictures[data.train.rows - 100]
@@ -460,6 +552,15 @@ def test_images_of_any_shape_and_range_are_shown_right(shape, top):
     np.testing.assert_allclose(shown.reshape(2, -1), expected[[3, 1]].reshape(2, -1), atol=0.5 + 1e-9)
     assert len(data.images("validation")) == len(data.validation)
     assert data.images("test", []).shape[0] == 0
+    np.testing.assert_allclose(
+        data.images("final").reshape(len(data.final), -1),
+        # the range is that of the training rows, which others may leave
+        np.clip((pictures[data.final.rows - 100] - train.min()) / (train.max() - train.min()), 0, 1).reshape(
+            len(data.final), -1
+        )
+        * 255,
+        atol=0.5 + 1e-9,
+    )
 
 
 def test_images_may_come_flat_or_not():
@@ -494,6 +595,7 @@ def test_images_refuse_what_is_not_there():
     data = of(RANDOM.rand(20, 16), np.arange(20) % 2, image_shape=(4, 4), test=None)
     for split, indices, message in [
         ("test", [0], "no split 'test', expected one of train, validation"),
+        ("final", [0], "no split 'final', expected one of train, validation"),
         ("train", [14], "position 14 is outside the train split, which has 14 rows"),
         ("train", [-1], "position -1 is outside"),
         ("train", [0.5], "indices have shape"),

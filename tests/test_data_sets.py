@@ -30,6 +30,11 @@ def test_digits():
         np.testing.assert_allclose(shown, pixels[split.rows] * 255 / 16, atol=0.5)
     assert datasets.digits(seed=1).train.rows.tolist() != data.train.rows.tolist()
     assert len(datasets.digits(test=0, validation=100).train) == 1697
+    assert data.final is None
+    kept = datasets.digits(final=0.1)
+    assert kept.describe() == "digits · 718 training, 449 validation, 450 test, 180 final rows"
+    np.testing.assert_array_equal(kept.final.inputs.numpy(), pixels[kept.final.rows])
+    assert (kept.final.targets.sum(0) >= 17).all()
 
 
 # --- a small MNIST of our own, for machines without the files -------------------------------------------------------
@@ -84,6 +89,23 @@ def test_mnist_pixels_rows_and_pictures(small, scale, upright):
     assert data.name == ("MNIST, deskewed" if upright else "MNIST")
 
 
+@pytest.mark.parametrize("upright", [False, True])
+def test_mnist_keeps_the_last_test_rows_for_the_end(small, upright):
+    whole = datasets.mnist(small, size=400, scale="standard", deskew=upright)
+    data = datasets.mnist(small, size=400, scale="standard", deskew=upright, final=25)
+    assert data.describe().endswith(" · 280 training, 120 validation, 65 test, 25 final rows")
+    assert whole.final is None
+    np.testing.assert_array_equal(data.test.rows, np.arange(65))
+    np.testing.assert_array_equal(data.final.rows, np.arange(65, 90))
+    np.testing.assert_array_equal(data.final.labels, np.arange(65, 90) % 10)
+    assert torch.equal(torch.cat([data.test.inputs, data.final.inputs]), whole.test.inputs)
+    assert torch.equal(data.train.inputs, whole.train.inputs)
+    assert torch.equal(data.validation.inputs, whole.validation.inputs)
+    np.testing.assert_array_equal(data.images("final"), whole.images("test")[65:])
+    # a single final row lacks nine classes
+    assert datasets.mnist(small, size=400, final=np.int64(1)).final.labels.tolist() == [9]
+
+
 def test_mnist_reads_the_folder_from_the_environment(small, monkeypatch):
     monkeypatch.setenv("LSAT_MNIST", str(small))
     assert len(datasets.mnist(size=100).train) == 70
@@ -114,6 +136,11 @@ def test_a_missing_file_is_named_with_the_command_that_fetches_it(small, name):
         ({"size": True}, "size is True"),
         ({"size": 100, "validation": 1.0}, "validation is 1.0, expected a share"),
         ({"size": 100, "validation": 3}, "validation is 3"),
+        ({"size": 100, "final": 90}, "final is 90, expected a number of rows from 0 to 89, taken from the 90 test"),
+        ({"size": 100, "final": -1}, "final is -1,"),
+        ({"size": 100, "final": 0.5}, "final is 0.5,"),
+        ({"size": 100, "final": True}, "final is True,"),
+        ({"size": 100, "final": None}, "final is None,"),
         ({"size": 100, "scale": "std"}, "scale is 'std', expected one of 'raw', 'unit', 'standard'"),
     ],
 )

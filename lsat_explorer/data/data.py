@@ -1,4 +1,4 @@
-"""Data: rows to fit, rows that judge the fit, rows kept for the end."""
+"""Data: rows to fit, rows that judge the fit, rows kept for the test, rows kept for the very end."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import torch
 from lsat_explorer.data.images import PixelScale, check_image_shape
 from lsat_explorer.data.labels import Task, infer_task, strata
 from lsat_explorer.data.partition import partition
-from lsat_explorer.data.split import SPLITS, Split, counted, make_splits
+from lsat_explorer.data.split import SPLITS, Split, counted, make_splits, positions
 from lsat_explorer.data.tables import Table, default_names, read_table, shown
 
 __all__ = ["Data", "Split"]
@@ -26,10 +26,15 @@ class Data:
     Made by :meth:`from_arrays`, :meth:`from_splits` or ``lsat_explorer.datasets``. Two are equal when they are the
     same object.
 
+    Where the test rows decide when to stop tuning (early stopping), they no longer tell the error on new rows: `final`
+    keeps rows for that, to be looked at once.
+
     Parameters
     ----------
     train, validation, test
         The rows; `test` may be None.
+    final
+        Rows that decide nothing, or None. Like the test rows, they may lack classes.
     task
         ``"classification"`` or ``"regression"``.
     classes
@@ -52,6 +57,7 @@ class Data:
     train: Split
     validation: Split
     test: Split | None = None
+    final: Split | None = field(kw_only=True, default=None)
     task: Task = field(kw_only=True)
     classes: tuple[Any, ...] | None = field(kw_only=True)
     feature_names: tuple[str, ...] = field(kw_only=True)
@@ -90,6 +96,7 @@ class Data:
         *,
         validation: float = 0.3,
         test: float | None = 0.2,
+        final: float | None = 0.0,
         task: Task | None = None,
         seed: int = 0,
         image_shape: Sequence[int] | None = None,
@@ -106,8 +113,8 @@ class Data:
             stays float32, all other numbers become float64. Copied, never modified.
         y
             Labels (N,), or targets (N,) or (N, m).
-        validation, test
-            Share of all rows between 0 and 1, or number of rows; ``test=0`` or None keeps none.
+        validation, test, final
+            Share of all rows between 0 and 1, or number of rows; a test or final of 0 or None keeps none.
         task
             ``"classification"`` or ``"regression"``. Where None: strings, categoricals and booleans are labels, and so
             are integers of at most 20 distinct values; other integers, floats and several columns are numbers.
@@ -138,8 +145,8 @@ class Data:
         table = read_table(X, y, rows=rows, image_shape=image_shape)
         task = infer_task(table.outcome, task)
         codes = strata(table.outcome) if task == "classification" else None
-        parts = partition(len(table), codes, validation=validation, test=test, seed=seed)
-        tables = {split: table.take(part) for split, part in zip(SPLITS, parts, strict=True) if part is not None}
+        parts = partition(len(table), codes, validation=validation, test=test, final=final, seed=seed)
+        tables = {split: table.take(part) for split, part in parts.items()}
         return cls._of(tables, task, image_shape, feature_names, name)
 
     @classmethod
@@ -149,6 +156,7 @@ class Data:
         validation: tuple[Any, Any],
         test: tuple[Any, Any] | None = None,
         *,
+        final: tuple[Any, Any] | None = None,
         task: Task | None = None,
         image_shape: Sequence[int] | None = None,
         feature_names: Sequence[Any] | None = None,
@@ -158,15 +166,16 @@ class Data:
 
         Parameters
         ----------
-        train, validation, test
-            Pairs (X, y), each as in :meth:`from_arrays`. The training labels fix the classes.
+        train, validation, test, final
+            Pairs (X, y), each as in :meth:`from_arrays`. The training labels fix the classes; the validation rows have
+            all of them, the test and the final rows need not.
         task, image_shape, feature_names, name
             As in :meth:`from_arrays`; the rule for the task looks at the training rows.
 
         Raises
         ------
         ValueError
-            As in :meth:`from_arrays`; also for a validation or test label that no training row has, and for columns
+            As in :meth:`from_arrays`; also for a label of another split that no training row has, and for columns
             that differ between splits.
 
         Examples
@@ -177,8 +186,8 @@ class Data:
         Data(data: 4 training, 2 validation rows, 4 features, 1 output)
         """
         tables = {}
-        for split, pair in zip(SPLITS, (train, validation, test), strict=True):
-            if pair is None and split == "test":
+        for split, pair in zip(SPLITS, (train, validation, test, final), strict=True):
+            if pair is None and split in ("test", "final"):
                 continue
             if not isinstance(pair, tuple | list) or len(pair) != 2:
                 raise ValueError(f"{split} is a {type(pair).__name__}, expected a pair (X, y); pass {split}=(X, y)")
@@ -205,6 +214,7 @@ class Data:
             splits["train"],
             splits["validation"],
             splits.get("test"),
+            final=splits.get("final"),
             task=task,
             classes=classes,
             feature_names=tuple(str(name) for name in names),
@@ -230,7 +240,7 @@ class Data:
         Parameters
         ----------
         split
-            ``"train"``, ``"validation"`` or ``"test"``.
+            ``"train"``, ``"validation"``, ``"test"`` or ``"final"``.
         indices
             Positions (N,) within the split, 0 .. len - 1; all rows where None.
 
@@ -254,21 +264,8 @@ class Data:
                 f"{self.name} has no split {split!r}, expected one of {', '.join(splits)}; pass one of these"
             )
         inputs = splits[split].inputs
-        chosen = np.arange(len(inputs)) if indices is None else np.asarray(indices)
-        if chosen.size == 0:
-            chosen = chosen.astype(np.int64).reshape(0)
-        if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
-            raise ValueError(
-                f"indices have shape {chosen.shape} and type {chosen.dtype}, expected positions (N,) as integers; pass "
-                f"for instance [0, 1, 2]"
-            )
-        outside = (chosen < 0) | (chosen >= len(inputs))
-        if outside.any():
-            raise ValueError(
-                f"position {chosen[outside][0]} is outside the {split} split, which has {len(inputs):,} rows; pass "
-                f"positions within the split, not the names in Split.rows"
-            )
-        grey = self._grey_levels.grey(inputs[torch.from_numpy(chosen.astype(np.int64))].numpy())
+        chosen = torch.from_numpy(positions(indices, len(inputs), split))
+        grey = self._grey_levels.grey(inputs[chosen].numpy())
         shape = self.image_shape[:2] if self.image_shape[2:] == (1,) else self.image_shape
         return grey.reshape(-1, *shape)
 
@@ -278,7 +275,7 @@ class Data:
         return self.pixel_scale or PixelScale(float(inputs.min()), float(inputs.max()))
 
     def _splits(self) -> dict[str, Split]:
-        splits = {"train": self.train, "validation": self.validation, "test": self.test}
+        splits = {name: getattr(self, name) for name in SPLITS}
         return {name: split for name, split in splits.items() if split is not None}
 
     def _rows_in_words(self) -> str:

@@ -1,10 +1,12 @@
-"""Who trains, who validates, who is kept for the test."""
+"""Who trains, who validates, who is kept for the test, who for the very end."""
 
 from __future__ import annotations
 
 import math
 
 import numpy as np
+
+from lsat_explorer.data.split import SPLITS
 
 __all__ = ["partition"]
 
@@ -15,12 +17,14 @@ def partition(
     *,
     validation: float,
     test: float | None,
+    final: float | None = 0.0,
     seed: int,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-    """Positions of the training, validation and test rows, each increasing.
+) -> dict[str, np.ndarray]:
+    """Positions of the rows of each split, increasing; a split without rows is left out.
 
+    Drawn in the order final, test, validation: another validation share does not draw other test and final rows.
     Stratified by class where codes are given, as far as whole rows allow; a class of two rows or more has one at least
-    in training and in validation.
+    in training and in validation, where need be moved there from the test, or else from the final rows.
 
     Parameters
     ----------
@@ -28,40 +32,54 @@ def partition(
         Number N of rows.
     codes
         Class of each row (N,), 0..m-1, or None for a plain random division.
-    validation, test
-        Share of all rows, between 0 and 1, or number of rows. The test share is rounded up and the validation share
-        down; a test of 0 or None keeps no test rows.
+    validation, test, final
+        Share of all rows, between 0 and 1, or number of rows. The test and final shares are rounded up and the
+        validation share down; a test or final of 0 or None keeps no such rows.
     seed
         Seed of the division.
 
     Raises
     ------
     ValueError
-        When no training or no validation rows would be left.
+        When no training or no validation rows would be left, or no final rows although some were asked for.
     """
     from sklearn.model_selection import train_test_split
 
-    held_out = _rows(test or 0, count, "test", up=True)
-    validating = _rows(validation, count, "validation", up=False)
-    if validating < 1 or count - held_out - validating < 1:
-        raise ValueError(
-            f"{count:,} row{'' if count == 1 else 's'} with validation={validation} and test={test} leave "
-            f"{max(0, count - held_out - validating):,} training and {validating:,} validation rows, expected at least "
-            f"one of each; give more rows or other shares"
-        )
+    sizes = _sizes(count, validation, test, final)
     random = np.random.RandomState(seed)
-    rest, parts = np.arange(count), []
-    for size in (held_out, validating):
-        if not size:
-            parts.append(rest[:0])
-            continue
-        strata = _strata(codes, rest, size)
-        rest, part = train_test_split(rest, test_size=size, random_state=random, stratify=strata)
-        parts.append(part)
-    train, valid, tested = rest, parts[1], parts[0]
+    parts = {"train": np.arange(count)}
+    for split, size in sizes.items():
+        rest = parts["train"]
+        parts[split] = rest[:0]
+        if size:
+            strata = _strata(codes, rest, size)
+            parts["train"], parts[split] = train_test_split(rest, test_size=size, random_state=random, stratify=strata)
     if codes is not None:
-        train, valid, tested = _spread([train, valid, tested], codes)
-    return np.sort(train), np.sort(valid), np.sort(tested) if len(tested) else None
+        parts = _spread(parts, codes)
+    if sizes["final"] and not len(parts["final"]):
+        raise ValueError(
+            f"training and validation need every row that final={final} asks for, as each class must have one in both; "
+            f"give more rows, or final=0"
+        )
+    return {split: np.sort(parts[split]) for split in SPLITS if len(parts[split])}
+
+
+def _sizes(count: int, validation: float, test: float | None, final: float | None) -> dict[str, int]:
+    """Return the number of rows of each split that is drawn, in the order of the draws; the others train."""
+    sizes = {
+        "final": _rows(final or 0, count, "final", up=True),
+        "test": _rows(test or 0, count, "test", up=True),
+        "validation": _rows(validation, count, "validation", up=False),
+    }
+    training = count - sum(sizes.values())
+    if sizes["validation"] < 1 or training < 1:
+        shares = f", test={test} and final={final}" if sizes["final"] else f" and test={test}"
+        raise ValueError(
+            f"{count:,} row{'' if count == 1 else 's'} with validation={validation}{shares} leave {max(0, training):,} "
+            f"training and {sizes['validation']:,} validation rows, expected at least one of each; give more rows or "
+            f"other shares"
+        )
+    return sizes
 
 
 def _rows(share: float, count: int, name: str, *, up: bool) -> int:
@@ -91,15 +109,15 @@ def _strata(codes: np.ndarray | None, positions: np.ndarray, size: int) -> np.nd
     return strata if possible else None
 
 
-def _spread(parts: list[np.ndarray], codes: np.ndarray) -> list[np.ndarray]:
-    """Move single rows so that each class with two rows or more is in training (part 0) and in validation (part 1)."""
-    parts = list(parts)
+def _spread(parts: dict[str, np.ndarray], codes: np.ndarray) -> dict[str, np.ndarray]:
+    """Move single rows so that each class with two rows or more is in training and in validation."""
+    parts = dict(parts)
     totals = np.bincount(codes)
-    for target, other in ((0, 1), (1, 0)):
+    for target, other in (("train", "validation"), ("validation", "train")):
         held = np.bincount(codes[parts[target]], minlength=len(totals))
         for code in np.flatnonzero((held == 0) & (totals > 1)):
-            # the test rows give first; without any, the other part has at least two
-            donor = 2 if (codes[parts[2]] == code).any() else other
+            # where neither the test nor the final rows have any to give, the other part has at least two
+            donor = next((split for split in ("test", "final") if (codes[parts[split]] == code).any()), other)
             place = int(np.argmax(codes[parts[donor]] == code))
             parts[target] = np.append(parts[target], parts[donor][place])
             parts[donor] = np.delete(parts[donor], place)

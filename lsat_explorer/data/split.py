@@ -12,9 +12,9 @@ from torch import Tensor
 from lsat_explorer.data.labels import Encoder, Task
 from lsat_explorer.data.tables import Column, Table, check_finite, numbers, shown
 
-__all__ = ["SPLITS", "Split", "counted", "make_splits"]
+__all__ = ["SPLITS", "Split", "counted", "make_splits", "positions"]
 
-SPLITS = {"train": "training", "validation": "validation", "test": "test"}
+SPLITS = {"train": "training", "validation": "validation", "test": "test", "final": "final"}
 """The splits by the name of the attribute, and how sentences call them."""
 
 
@@ -73,6 +73,31 @@ def counted(count: int, noun: str) -> str:
     """Count and noun, in the plural where it must be: ``"1,797 rows"``."""
     plural = f"{noun}es" if noun.endswith("s") else f"{noun}s"
     return f"{count:,} {noun if count == 1 else plural}"
+
+
+def positions(indices: Any, count: int, split: str) -> np.ndarray:
+    """Positions (N,) int64 within a split of `count` rows; all of them where `indices` is None.
+
+    Raises
+    ------
+    ValueError
+        When they are not whole numbers (N,), or one is outside 0 .. count - 1; the sentence names the split.
+    """
+    chosen = np.arange(count) if indices is None else np.asarray(indices)
+    if chosen.size == 0:
+        chosen = chosen.astype(np.int64).reshape(0)
+    if chosen.ndim != 1 or chosen.dtype.kind not in "iu":
+        raise ValueError(
+            f"indices have shape {chosen.shape} and type {chosen.dtype}, expected positions (N,) as integers; pass "
+            f"for instance [0, 1, 2]"
+        )
+    outside = (chosen < 0) | (chosen >= count)
+    if outside.any():
+        raise ValueError(
+            f"position {chosen[outside][0]} is outside the {split} split, which has {count:,} rows; pass positions "
+            f"within the split, not the names in Split.rows"
+        )
+    return chosen.astype(np.int64)
 
 
 def make_splits(tables: dict[str, Table], task: Task) -> tuple[dict[str, Split], tuple[Any, ...] | None]:
