@@ -1,0 +1,47 @@
+"""The machine that a benchmark ran on, and what it took."""
+
+from __future__ import annotations
+
+import platform
+import sys
+from pathlib import Path
+
+import torch
+
+import lsat_explorer
+
+__all__ = ["facts", "peak_memory"]
+
+
+def facts() -> dict[str, str | int]:
+    """Return processor, threads and versions, what a timing is worth nothing without."""
+    return {
+        "processor": _processor(),
+        "threads": torch.get_num_threads(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "lsat_explorer": lsat_explorer.__version__,
+    }
+
+
+def _processor() -> str:
+    """Return the processor's name; the system's word for its kind where it has no better one."""
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        lines = []
+    names = [line.partition(":")[2].strip() for line in lines if line.startswith("model name")]
+    return names[0] if names else platform.processor() or platform.machine()
+
+
+def peak_memory() -> int:
+    """Return the most bytes of memory that this process has held at any time."""
+    if sys.platform == "win32":
+        import psutil
+
+        return int(psutil.Process().memory_info().peak_wset)
+    import resource
+
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    # In kilobytes, but on macOS in bytes.
+    return peak if sys.platform == "darwin" else 1024 * peak

@@ -1,0 +1,112 @@
+"""Run the paper's four methods on MNIST and print its table beside ours.
+
+The exit code is 1 when a row is further from the reference figures than the tolerance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, Literal
+
+from lsat_explorer.bench.machine import facts, peak_memory
+from lsat_explorer.bench.table import FULL, HEADER, SMALL, Figures, Result
+from lsat_explorer.commands.errors import user_input
+from lsat_explorer.data import Data, datasets
+from lsat_explorer.model import Recipe, recipes
+from lsat_explorer.tune import Run, tune
+
+__all__ = ["RECIPES", "add_arguments", "paper_data", "paper_shape", "rows", "run"]
+
+Shape = tuple[int, int]
+
+RECIPES: dict[Literal["standard", "raw"], dict[str, Callable[[Shape], Recipe]]] = {
+    "standard": {"LS": lambda shape: recipes.paper_ls(), "reg×2": recipes.paper_reg2},
+    "raw": {"reg×3+feat": recipes.paper_feat, "+weighting": recipes.paper_weighting},
+}
+"""The methods by the scale of the pixels that they take: those of one scale share their data."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `lsat-explorer bench paper`."""
+    parser.add_argument("--full", action="store_true", help="50,000 training and validation rows instead of 5,000")
+    parser.add_argument("--seeds", type=int, nargs="+", metavar="SEED", help="default: those with reference figures")
+    parser.add_argument("--data", metavar="DIR", help="folder of MNIST's IDX files (default: LSAT_MNIST)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file too")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Run all rows, print each as it ends, and return 1 when one is outside the tolerance."""
+    table = FULL if args.full else SMALL
+    start = time.perf_counter()
+    machine = facts()
+    print(", ".join(f"{name} {value}" for name, value in machine.items()))
+    print(f"MNIST, deskewed, {table.size:,} training and validation rows. Figures: validation loss / test error in %.")
+    print("paper: as published. reference: true-gradient figures of the reference computation.\n")
+    print(HEADER, flush=True)
+    results = []
+    for result in rows(args.data, table.size, table.seeds() if args.seeds is None else args.seeds):
+        results.append(result)
+        print(table.line(result), flush=True)
+    seconds, memory = time.perf_counter() - start, peak_memory()
+    print()
+    for seed, low, high in ((r.seed, *r.log_weights) for r in results if r.log_weights):
+        print(f"Seed {seed}: the log weights of the training rows reach from {low:.3f} to {high:.3f}.")
+    print(f"{seconds:.1f} s in all, data included; at most {memory / 1e9:.2f} GB of memory.")
+    print("\n".join(table.verdict(results)))
+    if args.json is not None:
+        summary = {"size": table.size, "machine": machine, "seconds": seconds, "peak_memory_bytes": memory}
+        _write(args.json, {**summary, "rows": [table.record(result) for result in results]})
+    return int(any(table.outside(result) for result in results))
+
+
+def rows(folder: str | None, size: int, seeds: list[int]) -> Iterator[Result]:
+    """Yield the rows of all methods at each seed, each when it is done.
+
+    Raises
+    ------
+    CommandError
+        When MNIST's files are missing or damaged, or a seed is out of range.
+    """
+    for seed in seeds:
+        for scale, methods in RECIPES.items():
+            data = paper_data(folder, size, seed, scale)
+            for method, recipe in methods.items():
+                yield _row(method, recipe(paper_shape(data)).replace(seed=seed), data)
+
+
+def paper_data(folder: str | None, size: int, seed: int, scale: Literal["standard", "raw"]) -> Data:
+    """Return MNIST as the paper's program divides it, deskewed; what is wrong with the files is a `CommandError`."""
+    with user_input():
+        return datasets.mnist(folder, size=size, seed=seed, deskew=True, scale=scale)
+
+
+def _row(method: str, recipe: Recipe, data: Data) -> Result:
+    start = time.perf_counter()
+    tuned = tune(recipe, data, progress=False)
+    figures = Figures(tuned.iterates[-1].loss, 100 * tuned.test().error)
+    seconds = time.perf_counter() - start
+    return Result(
+        recipe.seed, method, figures, tuned.iterates[-1].number, seconds, tuned.status.value, _log_weights(tuned)
+    )
+
+
+def _log_weights(tuned: Run) -> tuple[float, float] | None:
+    values = tuned.omega.get("data_weights.log_weight")
+    return None if values is None else (values.min().item(), values.max().item())
+
+
+def paper_shape(data: Data) -> Shape:
+    """Return height and width of the images."""
+    if data.image_shape is None:
+        raise ValueError(f"{data!r} has no image_shape: the paper's recipes smooth over the grid of an image's pixels.")
+    height, width = data.image_shape
+    return height, width
+
+
+def _write(path: Path, figures: dict[str, Any]) -> None:
+    with user_input():
+        path.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

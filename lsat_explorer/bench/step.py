@@ -1,0 +1,209 @@
+"""Time one evaluation plus gradient, ours against the stacked dense operation of the paper's appendix.
+
+Both take turns in one run, from the same prepared features at the recipe's start, for reg×2, reg×3+feat and +weighting.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from statistics import median
+
+import torch
+
+from lsat_explorer.bench.machine import facts, peak_memory
+from lsat_explorer.bench.paper import RECIPES, paper_data, paper_shape
+from lsat_explorer.bench.stacked import StackedProblem
+from lsat_explorer.bench.table import FULL, SMALL
+from lsat_explorer.commands.errors import user_input
+from lsat_explorer.model.piece import Omega
+from lsat_explorer.tune import Problem
+
+__all__ = ["Apart", "Timing", "add_arguments", "compare", "run", "time_step"]
+
+Step = tuple[float, Omega]
+"""ψ and its gradient."""
+
+GOAL = 3.0
+
+
+@dataclass(frozen=True)
+class Apart:
+    """How far one result is from another: of ψ relatively, of ∇ψ as a whole in norm, and of its worst entry of ω.
+
+    ``gradient`` is ‖a − b‖₂ / ‖b‖₂ over all entries, ``worst`` the largest max|a − b| / max|b| of one entry, ``name``
+    that entry: in float32 a number that is small beside the rest of the gradient.
+    """
+
+    loss: float
+    gradient: float
+    worst: float
+    name: str
+
+
+@dataclass(frozen=True)
+class Timing:
+    """One method's times in seconds, medians of wall time and of this process's processor time, and its differences.
+
+    ``first`` is our first evaluation, which forms the sums that later ones keep. ``factor`` is the dtype of the factor
+    that the stacked operation needed. ``apart`` compares ours with the stacked operation in the recipe's dtype, and
+    each of the two with the stacked operation in float64.
+    """
+
+    method: str
+    k: int
+    n: int
+    dtype: str
+    factor: str
+    first: float
+    ours: float
+    stacked: float
+    ours_cpu: float
+    stacked_cpu: float
+    apart: dict[str, Apart]
+
+    @property
+    def ratio(self) -> float:
+        """How many times faster ours is, in wall time."""
+        return self.stacked / self.ours
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `lsat-explorer bench step`."""
+    parser.add_argument("--full", action="store_true", help="50,000 training and validation rows instead of 5,000")
+    parser.add_argument("--repeat", type=_count, default=7, metavar="N", help="timings of each (default: 7)")
+    parser.add_argument("--data", metavar="DIR", help="folder of MNIST's IDX files (default: LSAT_MNIST)")
+    parser.add_argument("--seed", type=int, default=0, help="of the split and of k-means (default: 0)")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file too")
+
+
+def _count(text: str) -> int:
+    count = int(text)
+    if count < 1:
+        raise argparse.ArgumentTypeError(f"{count} timings; at least 1 is expected")
+    return count
+
+
+def run(args: argparse.Namespace) -> int:
+    """Time the methods and print ratios and differences; a timing is printed and not judged."""
+    size = (FULL if args.full else SMALL).size
+    machine = facts()
+    print(", ".join(f"{name} {value}" for name, value in machine.items()))
+    print(f"MNIST, deskewed, {size:,} training and validation rows; medians of {args.repeat}, in turns.\n")
+    print(_TIMES.format("method", "k", "n", "ours ms", "stacked ms", "ratio", "CPU ratio", "first ms"), flush=True)
+    timings = []
+    for scale, recipes in RECIPES.items():
+        data = paper_data(args.data, size, args.seed, scale)
+        for method, recipe in recipes.items():
+            problem = Problem(recipe(paper_shape(data)).replace(seed=args.seed), data)
+            if problem.tuned:
+                timings.append(time_step(method, problem, args.repeat))
+                print(_times(timings[-1]), flush=True)
+            del problem
+    print(f"\n{_report(timings)}")
+    print(f"At most {peak_memory() / 1e9:.2f} GB of memory, the check in float64 included.")
+    if args.json is not None:
+        figures = {"size": size, "repeat": args.repeat, "machine": machine, "goal": GOAL}
+        rows = [{**asdict(timing), "ratio": timing.ratio} for timing in timings]
+        with user_input():
+            args.json.write_text(json.dumps({**figures, "rows": rows}, indent=2, ensure_ascii=False) + "\n", "utf-8")
+    return 0
+
+
+def time_step(method: str, problem: Problem, repeat: int) -> Timing:
+    """Time evaluation plus gradient at the start of a problem, ours and stacked in turns, and compare the results."""
+    omega = problem.init()
+    stacked = StackedProblem(problem)
+
+    def ours() -> Step:
+        at = problem.evaluate(omega)
+        return at.loss, problem.gradient(at)
+
+    def theirs() -> Step:
+        return stacked.evaluate(omega)
+
+    first, _, mine = _timed(ours)
+    other = theirs()
+    times = [(*_timed(ours)[:2], *_timed(theirs)[:2]) for _ in range(repeat)]
+    wall, cpu, stacked_wall, stacked_cpu = map(median, zip(*times, strict=True))
+    exact = StackedProblem(problem, torch.float64).evaluate(omega)
+    dtype = problem.recipe.dtype
+    return Timing(
+        method=method,
+        k=len(problem.data.train),
+        n=max(columns.stop for columns in problem.columns.values()),
+        dtype=dtype,
+        factor=str(stacked.factor_dtype).removeprefix("torch."),
+        first=first,
+        ours=wall,
+        stacked=stacked_wall,
+        ours_cpu=cpu,
+        stacked_cpu=stacked_cpu,
+        apart={
+            f"ours from stacked {dtype}": compare(mine, other),
+            "ours from stacked float64": compare(mine, exact),
+            f"stacked {dtype} from float64": compare(other, exact),
+        },
+    )
+
+
+def _timed(work: Callable[[], Step]) -> tuple[float, float, Step]:
+    """Return wall seconds, processor seconds and the result."""
+    wall, cpu = time.perf_counter(), time.process_time()
+    result = work()
+    return time.perf_counter() - wall, time.process_time() - cpu, result
+
+
+def compare(ours: Step, other: Step) -> Apart:
+    """Return how far one ψ and ∇ψ are from another.
+
+    Examples
+    --------
+    >>> a, b = torch.tensor([3.0, 4.0]), torch.tensor([3.0, 8.0])
+    >>> compare((1.0, {"a": a, "b": a}), (2.0, {"a": a, "b": b})).worst
+    0.5
+    """
+    (loss, gradient), (other_loss, other_gradient) = ours, other
+    off = {name: gradient[name] - b for name, b in other_gradient.items()}
+    entries = {name: (off[name].abs().max() / b.abs().max()).item() for name, b in other_gradient.items()}
+    worst = max(entries, key=lambda name: entries[name])
+    whole = math.sqrt(sum(part.square().sum().item() for part in off.values()))
+    scale = math.sqrt(sum(part.square().sum().item() for part in other_gradient.values()))
+    return Apart(abs(loss - other_loss) / abs(other_loss), whole / scale, entries[worst], worst)
+
+
+_TIMES = "{:<11} {:>6} {:>5} {:>9} {:>11} {:>6} {:>10} {:>9}"
+
+
+def _times(timing: Timing) -> str:
+    ours, stacked, first = (f"{1000 * seconds:.1f}" for seconds in (timing.ours, timing.stacked, timing.first))
+    cpu = f"{timing.stacked_cpu / timing.ours_cpu:.1f}"
+    return _TIMES.format(timing.method, timing.k, timing.n, ours, stacked, f"{timing.ratio:.1f}", cpu, first)
+
+
+_APART = "{:<11} {:<30} {:>8} {:>8} {:>12}  {}"
+
+
+def _report(timings: list[Timing]) -> str:
+    """Return what the numbers mean: the goal, the first evaluation, and how far the results are apart."""
+    met = all(timing.ratio >= GOAL for timing in timings)
+    lines = [
+        f"Goal: each ratio at least {GOAL:g}. {'Met' if met else 'Not met'} in this run.",
+        "CPU ratio: of processor time, which other work on the machine moves less.",
+        "first: our first evaluation plus gradient, which also forms the sums over rows that later ones keep.\n",
+        "Relative differences: of ψ, of ∇ψ as a whole, and of the worst entry of ∇ψ by itself.",
+        _APART.format("method", "", "ψ", "∇ψ", "worst entry", "").rstrip(),
+    ]
+    for timing in timings:
+        for words, apart in timing.apart.items():
+            numbers = (f"{value:.0e}" for value in (apart.loss, apart.gradient, apart.worst))
+            lines.append(_APART.format(timing.method, words, *numbers, apart.name))
+    fallen = [timing.method for timing in timings if timing.factor != timing.dtype]
+    if fallen:
+        lines.append(f"The stacked operation had no factor in its own dtype for {', '.join(fallen)}: float64 served.")
+    return "\n".join(lines)
