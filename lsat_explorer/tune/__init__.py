@@ -3,21 +3,28 @@
 from __future__ import annotations
 
 from .criteria import GCV, HeldOut, KFold, LeaveOneOut
+from .driver import tune
 from .evaluation import Evaluation
 from .fitted import FittedModel
 from .iterate import Iterate, Status
+from .multi_start import Grid, MultiStart
 from .problem import Problem
-from .proximal_gradient import ProximalGradient
-from .run import Run, TestResult, tune
+from .proximal_gradient import LineSearch, ProximalGradient
+from .quasi_newton import LBFGS
+from .run import Run, TestResult
 
 __all__ = [
     "GCV",
+    "LBFGS",
     "Evaluation",
     "FittedModel",
+    "Grid",
     "HeldOut",
     "Iterate",
     "KFold",
     "LeaveOneOut",
+    "LineSearch",
+    "MultiStart",
     "Problem",
     "ProximalGradient",
     "Run",

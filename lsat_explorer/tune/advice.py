@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from .iterate import Status
+from .iterate import Iterate, Status
 
 if TYPE_CHECKING:
+    from .problem import Problem
     from .run import Run
 
-__all__ = ["advice"]
+__all__ = ["advice", "notes"]
 
 
 def advice(run: Run) -> str:
@@ -27,7 +28,34 @@ def advice(run: Run) -> str:
             f"The validation loss fell, but the validation error rose from {_shown(first.error, run)} to "
             f"{_shown(last.error, run)}: the hyper-parameters may be fitting the validation rows."
         )
-    return " ".join(sentences)
+    return " ".join([*sentences, *run.notes])
+
+
+def notes(problem: Problem, last: Iterate) -> list[str]:
+    """Return what the end of a run warns of: more hyper-parameters than scored rows, and penalties that do nothing."""
+    found = []
+    count, rows = sum(last.omega[name].numel() for name in problem.tuned), len(problem.targets)
+    if count > rows:
+        found.append(
+            f"There are {count:,} hyper-parameters and {rows:,} rows that judge them: the validation loss says little "
+            "about new rows."
+        )
+    idle = [m.name for m in problem.penalty_matrices if m.name in problem.tuned and _idle(problem, last, m.name)]
+    if idle:
+        found.append(
+            f"{' and '.join(idle)} became so small that the penalty does nothing: "
+            "this may be a plateau, try MultiStart."
+        )
+    return found
+
+
+def _idle(problem: Problem, last: Iterate, name: str) -> bool:
+    """Whether F stays the same, to 10⁻⁵ relative, when a penalty that has been lowered is taken away altogether."""
+    lowered = bool((last.omega[name] < problem.init()[name]).all())
+    if not lowered:
+        return False
+    without = problem.evaluate({**last.omega, name: last.omega[name] - 10.0})
+    return abs(without.loss - last.loss) <= 1e-5 * abs(last.loss)
 
 
 def _shown(error: float, run: Run) -> str:

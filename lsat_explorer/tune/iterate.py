@@ -58,6 +58,8 @@ class Iterate:
         F = ψ + r, the validation loss ψ and the hyper-penalty r at ``omega``.
     training_loss : float
         The same loss on the training rows, unweighted.
+    stopping_loss : float
+        The same loss on the test rows, when the recipe has early stopping.
     error : float
         Share of validation rows misclassified, or root mean squared error in regression.
     step : float
@@ -74,6 +76,8 @@ class Iterate:
         Wall time since the run began.
     status : Status
         RUNNING, or why this iterate is the last.
+    start : int
+        Number of the starting point, for a method that has several.
     omega : dict of str to Tensor
         The hyper-parameters.
     """
@@ -85,6 +89,7 @@ class Iterate:
     step: float
     omega: Omega
     training_loss: float = math.nan
+    stopping_loss: float = math.nan
     error: float = math.nan
     residual: float = math.nan
     gradient_norm: float = math.nan
@@ -92,6 +97,7 @@ class Iterate:
     tried: float = math.nan
     seconds: float = 0.0
     status: Status = Status.RUNNING
+    start: int = 0
 
     def scalars(self) -> dict[str, float | int | bool | str]:
         """Return every field but ``omega``, the status as a word."""

@@ -20,10 +20,9 @@ from ..model.recipe import Recipe
 from ..solve.outcome import Outcome
 from ..solve.weighted import PenaltyMatrix
 from .evaluation import Evaluation, Part, evaluate, gradient, solve_fits
+from .reach import Reach
 
 __all__ = ["Problem"]
-
-_REACH = 8.0
 
 
 class Problem:
@@ -93,7 +92,7 @@ class Problem:
                 raise ValueError(f"hyper_penalties: ω has no entry {name!r}{nearest(name, self._start)}")
         own = {f"featurizer.{name}": penalty for name, penalty in self.prepared.hyper_penalties().items()}
         given = {**own, **recipe.hyper_penalties}
-        return {name: given[name] if name in given else _Reach(name, value) for name, value in self._start.items()}
+        return {name: given[name] if name in given else Reach(name, value) for name, value in self._start.items()}
 
     def _load_rows(self) -> None:
         """Divide the rows into the criterion's parts, and move them to the device."""
@@ -112,6 +111,11 @@ class Problem:
         if self.criterion.held_out:
             p = len(self.parts)
             self.parts.append(Part(self._rows(validation.inputs, validation.targets, p in scored), None))
+        self._stopping: MemoryRows | None = None
+        if self.recipe.early_stopping is not None:
+            if self.data.test is None:
+                raise ValueError("Early stopping needs a test split: make one with Data.from_arrays(…, test=0.2).")
+            self._stopping = self._rows(self.data.test.inputs, self.data.test.targets, True)
         order = [p for fit in self.fits for p in fit.scored]
         judged = [train.targets[positions[p]] if p < len(positions) else validation.targets for p in order]
         self.targets = torch.cat(judged).to(self.device)
@@ -202,20 +206,16 @@ class Problem:
                 targets.append(self.parts[p].rows.targets.double())
             return float(self.loss.value(torch.cat(predictions), torch.cat(targets), within("loss", at.omega)))
 
+    def stopping_loss(self, at: Evaluation) -> float:
+        """Return the same loss on the rows of early stopping, NaN where there are none."""
+        if self._stopping is None or not at.outcome.ok:
+            return math.nan
+        with torch.no_grad():
+            moving = self._stopping.moving(within("featurizer", at.omega))
+            theta = at.solution.theta if len(self.fits) == 1 else self.coefficients(at.omega)[0]
+            predictions = self._stopping.predict(moving, theta).double()
+            return float(self.loss.value(predictions, self._stopping.targets.double(), within("loss", at.omega)))
+
     def prox(self, omega: Omega, step: float) -> Omega:
         """Return prox_{step r}(ω), each hyper-penalty's prox used once."""
         return {name: self.hyper_penalties[name].prox(value, step) for name, value in omega.items()}
-
-
-class _Reach(HyperPenalty):
-    """Keep log units within ±8 of their start, entry by entry, and other units free: one step cannot run away."""
-
-    def __init__(self, name: str, start: Tensor) -> None:
-        reach = _REACH if name.rpartition(".")[2].startswith("log_") else math.inf
-        self.low, self.high = start - reach, start + reach
-
-    def value(self, omega: Tensor) -> Tensor:
-        return torch.where(((omega >= self.low) & (omega <= self.high)).all(), 0.0, math.inf)
-
-    def prox(self, omega: Tensor, step: float) -> Tensor:
-        return omega.clamp(self.low, self.high)

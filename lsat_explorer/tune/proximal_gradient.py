@@ -1,38 +1,72 @@
-"""The proximal gradient method of least squares auto-tuning."""
+"""Proximal gradient methods: Algorithm 3.1 of the paper, and a line search from Barzilai and Borwein's step."""
 
 from __future__ import annotations
 
-import math
-import time
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-import torch
-from torch import Tensor
-
 from ..model.choices import Method
 from ..model.piece import Omega, number, register
-from .iterate import Iterate, Status
+from .descent import Change, descend
+from .iterate import Iterate
 
 if TYPE_CHECKING:
-    from .evaluation import Evaluation
     from .problem import Problem
 
-__all__ = ["ProximalGradient"]
+__all__ = ["LineSearch", "ProximalGradient"]
+
+ACCEPT = ("decrease", "armijo", "goldstein")
+
+
+@dataclass(frozen=True, repr=False)
+class _Descent(Method):
+    """What both methods share: when they end."""
+
+    step: float | None = None
+    tolerance: float = 1e-4
+    max_iterations: int = 250
+
+    def __post_init__(self) -> None:
+        name = type(self).__name__
+        if self.step is not None:
+            number(self.step, f"{name}: step", low=1e-300)
+        number(self.tolerance, f"{name}: tolerance", low=0.0)
+        count = self.max_iterations
+        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
+            raise ValueError(f"{name}: max_iterations is {count!r}, expected a whole number of at least 0.")
+
+    def iterates(self, problem: Problem, omega: Omega | None = None) -> Iterator[Iterate]:
+        """Yield the solved starting point, then one iterate a step; the last has a final status."""
+        return descend(problem, omega, self)
+
+    def first_step(self, gradient_size: float) -> float:
+        """Return t¹: ``step``, or where it is None the step that moves the entry of largest gradient by one."""
+        if self.step is not None:
+            return self.step
+        return 1.0 / gradient_size if gradient_size > 0 else 1.0
+
+    def accepts(self, change: Change) -> bool:
+        """Whether the tentative point is taken."""
+        raise NotImplementedError
+
+    def after(self, change: Change, accepted: bool) -> float:
+        """Return the next step size."""
+        raise NotImplementedError
 
 
 @register
 @dataclass(frozen=True, repr=False)
-class ProximalGradient(Method):
+class ProximalGradient(_Descent):
     """Algorithm 3.1: ω⁺ = prox_{t r}(ω − t ∇ψ(ω)), accepted when F(ω⁺) ≤ F(ω), F = ψ + r.
 
     An accepted step multiplies t by ``grow``, a rejected one by ``shrink``. A failed or non-finite solve is F = +∞.
 
     Parameters
     ----------
-    step : float
-        First step size t¹, in units of ω² per unit of loss.
+    step : float or None
+        First step size t¹, in units of ω² per unit of loss. None estimates it: the entry of largest gradient moves by
+        one.
     tolerance : float
         Ends the run, CONVERGED, when the stopping residual ‖(ω^k − ω^{k+1})/t^k + g^{k+1} − g^k‖₂ of an accepted step
         is at most this.
@@ -40,6 +74,11 @@ class ProximalGradient(Method):
         Most evaluations after the starting point; 0 gives the fit at the start.
     grow, shrink : float
         Factors of the step size after an accepted and a rejected step.
+    accept : {"decrease", "armijo", "goldstein"}
+        What accepts a step, with the decrease that a line would predict, D = ⟨∇ψ, ω − ω⁺⟩ + r(ω) − r(ω⁺):
+        ``"decrease"`` is the paper's F(ω⁺) ≤ F(ω); ``"armijo"`` asks for F(ω) − F(ω⁺) ≥ 10⁻⁴ D; ``"goldstein"`` asks
+        for F(ω) − F(ω⁺) ≥ D/4, and takes a decrease of more than 3D/4 as a step that was too short: it is accepted,
+        and the next one is 1/``shrink`` times as long.
 
     Notes
     -----
@@ -52,117 +91,77 @@ class ProximalGradient(Method):
     ProximalGradient(max_iterations=50)
     """
 
-    step: float = 1.0
-    tolerance: float = 1e-4
-    max_iterations: int = 250
+    step: float | None = 1.0
     grow: float = 1.2
     shrink: float = 0.5
+    accept: str = "decrease"
 
     def __post_init__(self) -> None:
-        number(self.step, "ProximalGradient: step", low=1e-300)
-        number(self.tolerance, "ProximalGradient: tolerance", low=0.0)
+        super().__post_init__()
         number(self.grow, "ProximalGradient: grow", low=1.0)
         number(self.shrink, "ProximalGradient: shrink", low=1e-6, high=1 - 1e-6)
-        count = self.max_iterations
-        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            raise ValueError(f"ProximalGradient: max_iterations is {count!r}, expected a whole number of at least 0.")
+        if self.accept not in ACCEPT:
+            raise ValueError(f"ProximalGradient: accept is {self.accept!r}, expected one of {', '.join(ACCEPT)}.")
 
-    def iterates(self, problem: Problem, omega: Omega | None = None) -> Iterator[Iterate]:
-        """Yield the solved starting point, then one iterate a step; the last has a final status."""
-        start = time.perf_counter()
-        point = problem.evaluate(problem.init() if omega is None else omega)
-        last, gradient = _first(problem, point, self)
-        yield replace(last, seconds=time.perf_counter() - start)
-        t = self.step
-        while not last.status.final:
-            tentative = _step(problem, point, gradient, t)
-            step, t = t, t * self.shrink
-            if not _moved(tentative, point.omega):
-                status = self._unmoved(problem, point, gradient, last)
-                last = replace(last, step=step, status=status, accepted=False, number=last.number + 1)
-            else:
-                trial = problem.evaluate(tentative)
-                after = problem.gradient(trial) if trial.objective <= point.objective else {}
-                if after and math.isfinite(_norm(list(after.values()))):
-                    last = _accept(problem, point, trial, gradient, after, step, last.number + 1)
-                    point, gradient, t = trial, after, step * self.grow
-                else:
-                    # A gradient that is not finite leaves nowhere to go from its point.
-                    last = _reject(last, step, math.inf if after else trial.objective)
-                last = replace(last, status=self._status(last))
-            last = replace(last, seconds=time.perf_counter() - start)
-            yield last
+    def accepts(self, change: Change) -> bool:
+        """Whether F has fallen enough."""
+        share = {"decrease": 0.0, "armijo": 1e-4, "goldstein": 0.25}[self.accept]
+        return change.decrease >= share * change.predicted
+
+    def after(self, change: Change, accepted: bool) -> float:
+        """Return the grown or the shrunk step."""
+        if not accepted:
+            return change.step * self.shrink
+        if self.accept == "goldstein" and change.decrease > 0.75 * change.predicted:
+            return change.step / self.shrink
+        return change.step * self.grow
 
     def resumed(self, last: Iterate) -> ProximalGradient:
         """Return the method that goes on after ``last`` with the step size it left."""
         return replace(self, step=last.step * (self.grow if last.accepted else self.shrink)) if last.number else self
 
-    def _status(self, last: Iterate) -> Status:
-        if last.accepted and last.residual <= self.tolerance:
-            return Status.CONVERGED
-        return Status.MAX_ITERATIONS if last.number >= self.max_iterations else Status.RUNNING
 
-    def _unmoved(self, problem: Problem, point: Evaluation, gradient: Omega, last: Iterate) -> Status:
-        """Say why a step left ω where it was: optimality, values that were never finite, or rounding."""
-        after = _step(problem, point, gradient, 1.0)
-        if _norm([after[name] - point.omega[name] for name in problem.tuned]) <= self.tolerance:
-            return Status.CONVERGED
-        return Status.STALLED if last.accepted or math.isfinite(last.tried) else Status.NOT_FINITE
+@register
+@dataclass(frozen=True, repr=False)
+class LineSearch(_Descent):
+    """Proximal gradient with Barzilai and Borwein's step and Armijo's rule.
 
+    After an accepted step with s = ω⁺ − ω and y = ∇ψ(ω⁺) − ∇ψ(ω), the next step is t = ⟨s, s⟩ / ⟨s, y⟩, or 4 t where
+    the curvature ⟨s, y⟩ is not positive. A step is accepted when F(ω) − F(ω⁺) ≥ 10⁻⁴ D, with the decrease that a line
+    would predict, D = ⟨∇ψ, ω − ω⁺⟩ + r(ω) − r(ω⁺). After a rejected one t shrinks to the minimum of the parabola
+    through both values and the slope, between a tenth and half.
 
-def _step(problem: Problem, point: Evaluation, gradient: Omega, t: float) -> Omega:
-    """Return prox_{t r}(ω − t ∇ψ)."""
-    return problem.prox({k: v - t * gradient[k] if k in gradient else v for k, v in point.omega.items()}, t)
+    Parameters
+    ----------
+    step, tolerance, max_iterations
+        As in `ProximalGradient`; the first step is estimated by default.
 
+    Notes
+    -----
+    Barzilai and Borwein (1988); Beck and Teboulle (2009).
 
-def _first(problem: Problem, point: Evaluation, method: ProximalGradient) -> tuple[Iterate, Omega]:
-    """Return the starting point as an iterate, with its gradient."""
-    gradient: Omega = {}
-    if not math.isfinite(point.objective):
-        status = Status.NOT_FINITE
-    elif not problem.tuned:
-        status = Status.CONVERGED
-    elif method.max_iterations == 0:
-        status = Status.MAX_ITERATIONS
-    else:
-        status = Status.RUNNING
-    if math.isfinite(point.objective):
-        gradient = problem.gradient(point)
-    iterate = _describe(problem, point, gradient, 0, method.step)
-    return replace(iterate, status=status, tried=point.objective), gradient
+    Examples
+    --------
+    >>> LineSearch(tolerance=1e-5)
+    LineSearch(tolerance=1e-05)
+    """
 
+    def accepts(self, change: Change) -> bool:
+        """Whether F has fallen by a share of the predicted decrease."""
+        return change.decrease >= 1e-4 * change.predicted
 
-def _describe(problem: Problem, point: Evaluation, gradient: Omega, count: int, step: float) -> Iterate:
-    return Iterate(
-        number=count,
-        objective=point.objective,
-        loss=point.loss,
-        penalty=point.penalty,
-        training_loss=problem.training_loss(point),
-        error=point.error,
-        step=step,
-        gradient_norm=_norm(list(gradient.values())),
-        omega=point.omega,
-        tried=point.objective,
-    )
+    def after(self, change: Change, accepted: bool) -> float:
+        """Return Barzilai and Borwein's step, or one shortened by interpolation."""
+        t = change.step
+        if accepted:
+            longest = 1e3 * t
+            if change.curvature <= 0:
+                return 4 * t
+            return min(max(change.moved_squared / change.curvature, 1e-3 * t), longest)
+        rise = change.predicted - change.decrease
+        best = change.predicted / (2 * rise) if 0 < rise < float("inf") else 0.1
+        return t * min(max(best, 0.1), 0.5)
 
-
-def _accept(
-    problem: Problem, old: Evaluation, new: Evaluation, before: Omega, after: Omega, step: float, count: int
-) -> Iterate:
-    parts = [(old.omega[k] - new.omega[k]) / step + after[k] - before[k] for k in problem.tuned]
-    return replace(_describe(problem, new, after, count, step), residual=_norm(parts))
-
-
-def _reject(last: Iterate, step: float, tried: float) -> Iterate:
-    return replace(last, number=last.number + 1, step=step, tried=tried, accepted=False, residual=math.nan)
-
-
-def _moved(tentative: Omega, omega: Omega) -> bool:
-    """Tell whether a step is more than rounding, 2⁻⁵² (1 + |ω|), in any entry."""
-    rounding = torch.finfo(torch.float64).eps
-    return any(bool(((new - omega[k]).abs() > rounding * (1 + omega[k].abs())).any()) for k, new in tentative.items())
-
-
-def _norm(parts: list[Tensor]) -> float:
-    return math.sqrt(sum(float(part.square().sum()) for part in parts))
+    def resumed(self, last: Iterate) -> LineSearch:
+        """Return the method that goes on after ``last`` from its step size."""
+        return replace(self, step=last.step) if last.number else self

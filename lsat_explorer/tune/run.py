@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import threading
 from collections.abc import Iterator
@@ -11,13 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
 from ..data.data import Data
 from ..engines.memory import Interrupted
 from ..model.piece import Omega, within
 from ..model.recipe import Recipe
-from .advice import advice
+from .advice import advice, notes
 from .evaluation import error_of
 from .fitted import FittedModel
 from .iterate import SCALARS, Iterate, Status
@@ -26,7 +26,7 @@ from .problem import Problem
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["Run", "TestResult", "tune"]
+__all__ = ["Run", "TestResult"]
 
 
 @dataclass(frozen=True)
@@ -61,6 +61,7 @@ class Run:
         self.iterates: list[Iterate] = []
         self.status = Status.READY
         self.looks = 0
+        self.notes: list[str] = []
         self._omega: Omega | None = None
         self._model: tuple[Omega, FittedModel] | None = None
         self._wanted = recipe
@@ -81,7 +82,8 @@ class Run:
         try:
             yield from self._pull(base)
         except Interrupted:
-            yield from self._interrupted()
+            self.interrupt()
+            yield from self.iterates[-1:]
         finally:
             if self.status is Status.RUNNING and not self.iterates:
                 self.status = Status.READY
@@ -119,19 +121,29 @@ class Run:
     def _record(self, iterate: Iterate, base: Iterate | None) -> Iterate:
         if base is not None:
             iterate = replace(iterate, number=base.number + 1 + iterate.number, seconds=base.seconds + iterate.seconds)
-        if self._stop.is_set() and not iterate.status.final:
-            iterate = replace(iterate, status=Status.STOPPED_BY_USER)
+        if not iterate.status.final:
+            if self._stop.is_set():
+                iterate = replace(iterate, status=Status.STOPPED_BY_USER)
+            elif self._out_of_patience(iterate):
+                iterate = replace(iterate, status=Status.STOPPED_EARLY)
+        elif self.problem is not None and math.isfinite(iterate.objective):
+            self.notes = notes(self.problem, iterate)
         self._omega = iterate.omega
         self.iterates.append(iterate)
         self.status = iterate.status
         return iterate
 
-    def _interrupted(self) -> Iterator[Iterate]:
-        """End a run that was stopped in the middle of an iteration: the last accepted iterate stands."""
+    def _out_of_patience(self, iterate: Iterate) -> bool:
+        """Whether the loss on the early-stopping rows has not fallen for as many accepted iterates as allowed."""
+        rule = self.recipe.early_stopping
+        accepted = [i.stopping_loss for i in [*self.iterates, iterate] if i.accepted]
+        return rule is not None and len(accepted) - 1 - int(np.argmin(accepted)) >= rule.patience
+
+    def interrupt(self) -> None:
+        """End a run whose iteration was broken off: the last accepted iterate stands."""
         self.status = Status.STOPPED_BY_USER
         if self.iterates:
             self.iterates[-1] = replace(self.iterates[-1], status=Status.STOPPED_BY_USER)
-            yield self.iterates[-1]
 
     def restore(self, iterates: list[Iterate], status: Status, looks: int) -> None:
         """Take up the state of a saved run; the last iterate carries ω."""
@@ -160,8 +172,18 @@ class Run:
 
     @property
     def omega(self) -> Omega:
-        """The last accepted hyper-parameters."""
-        return self._accepted().omega
+        """The hyper-parameters of the `kept` iterate: the last accepted ones, but with early stopping."""
+        return self.kept.omega
+
+    @property
+    def kept(self) -> Iterate:
+        """The iterate whose hyper-parameters count: the last, or with early stopping the best on the test rows."""
+        last = self._accepted()
+        if self.recipe.early_stopping is None:
+            return last
+        return min(
+            (i for i in self.iterates if i.accepted), key=lambda i: (math.isnan(i.stopping_loss), i.stopping_loss)
+        )
 
     @property
     def best(self) -> Iterate:
@@ -192,9 +214,9 @@ class Run:
     def weights(self) -> np.ndarray:
         """Return the weights e^{2ω_i} (k,) of the training rows, ones where the recipe has none."""
         weights = self.recipe.data_weights
-        if weights is None or self._omega is None:
+        if weights is None or not self.iterates:
             return np.ones(len(self.data.train))
-        omega = {name: value.cpu() for name, value in within("data_weights", self._omega).items()}
+        omega = {name: value.cpu() for name, value in within("data_weights", self.omega).items()}
         return (2 * weights.log_weights(omega, self.data.train.targets)).exp().numpy()
 
     @property
@@ -222,15 +244,19 @@ class Run:
     def test(self) -> TestResult:
         """Look at the test split: the loss and error of `model` on it. Each look is counted.
 
+        With early stopping the test rows have ended the run: the look is then at the ``final`` split.
+
         Raises
         ------
         ValueError
             When the data have no test split.
         """
-        if self.data.test is None:
-            raise ValueError("The data have no test split: make one with Data.from_arrays(…, test=0.2).")
-        model, targets = self.model, self.data.test.targets
-        scores = torch.from_numpy(model.decision_function(self.data.test.inputs))
+        name = "test" if self.recipe.early_stopping is None else "final"
+        split = getattr(self.data, name)
+        if split is None:
+            raise ValueError(f"The data have no {name} split: make one with Data.from_arrays(…, {name}=0.2).")
+        model, targets = self.model, split.targets
+        scores = torch.from_numpy(model.decision_function(split.inputs))
         omega = {k.removeprefix("loss."): v.cpu() for k, v in model.omega.items() if k.startswith("loss.")}
         self.looks += 1
         loss = float(model.loss.value(scores, targets, omega))
@@ -254,43 +280,3 @@ class Run:
         from .saved import load_run
 
         return load_run(Path(folder), data)
-
-
-def tune(recipe: Recipe, data: Data, *, progress: bool = True) -> Run:
-    """Run a recipe on data to its end and return the run.
-
-    Parameters
-    ----------
-    recipe : Recipe
-        The choices.
-    data : Data
-        Rows to fit, and validation rows to tune on.
-    progress : bool
-        Whether to show a progress bar.
-
-    Returns
-    -------
-    Run
-        With ``history()``, ``omega``, ``model`` and ``test()``. A keyboard interrupt ends it and keeps the last
-        accepted iterate.
-
-    Examples
-    --------
-    >>> import lsat_explorer as lsat
-    >>> run = tune(lsat.Recipe(), lsat.datasets.digits(), progress=False)
-    >>> round(run.iterates[-1].loss, 2)
-    1.74
-    """
-    run = Run(recipe, data)
-    limit = getattr(recipe.method, "max_iterations", None)
-    with tqdm(total=limit, disable=not progress, desc="tuning", unit="it") as bar:
-        try:
-            for iterate in run.steps():
-                bar.set_postfix_str(f"loss {iterate.loss:.4f}", refresh=False)
-                bar.update(int(iterate.number > 0))
-        except KeyboardInterrupt:
-            if not run.iterates:
-                raise
-            run.status = Status.STOPPED_BY_USER
-            run.iterates[-1] = replace(run.iterates[-1], status=Status.STOPPED_BY_USER)
-    return run

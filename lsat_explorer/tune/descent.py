@@ -1,0 +1,171 @@
+"""The loop of the proximal gradient methods, which differ in what they accept and in the next step size."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol
+
+import torch
+from torch import Tensor
+
+from ..model.piece import Omega
+from .iterate import Iterate, Status
+
+if TYPE_CHECKING:
+    from .evaluation import Evaluation
+    from .problem import Problem
+
+__all__ = ["Change", "descend", "describe", "norm", "start_iterate"]
+
+
+@dataclass(frozen=True)
+class Change:
+    """What a tentative step of size ``step`` did.
+
+    ``decrease`` is F(ω) − F(ω⁺); ``predicted`` is D = ⟨∇ψ, ω − ω⁺⟩ + r(ω) − r(ω⁺); ``moved_squared`` is ⟨s, s⟩ and
+    ``curvature`` ⟨s, y⟩ with s = ω⁺ − ω and y the change of ∇ψ, NaN for a rejected step.
+    """
+
+    step: float
+    decrease: float
+    predicted: float
+    moved_squared: float
+    curvature: float = math.nan
+
+
+class Rule(Protocol):
+    """What a method decides."""
+
+    @property
+    def tolerance(self) -> float:
+        """Of the stopping residual."""
+
+    @property
+    def max_iterations(self) -> int:
+        """Most evaluations after the first."""
+
+    def first_step(self, gradient_size: float) -> float:
+        """Return t¹ from the largest entry of the gradient."""
+
+    def accepts(self, change: Change) -> bool:
+        """Whether the tentative point is taken."""
+
+    def after(self, change: Change, accepted: bool) -> float:
+        """Return the next step size."""
+
+
+def descend(problem: Problem, omega: Omega | None, rule: Rule) -> Iterator[Iterate]:
+    """Yield the solved starting point, then one iterate a step until one has a final status."""
+    began = time.perf_counter()
+    point = problem.evaluate(problem.init() if omega is None else omega)
+    last, gradient = start_iterate(problem, point, rule.max_iterations)
+    t = rule.first_step(max((float(g.abs().max()) for g in gradient.values()), default=0.0))
+    last = replace(last, step=t)
+    yield replace(last, seconds=time.perf_counter() - began)
+    while not last.status.final:
+        tentative = _step(problem, point, gradient, t)
+        if not _moved(tentative, point.omega):
+            status = _unmoved(problem, point, gradient, last, rule.tolerance)
+            last = replace(last, step=t, status=status, accepted=False, number=last.number + 1)
+        else:
+            trial = problem.evaluate(tentative)
+            change = _change(problem, point, trial, gradient, t)
+            after = problem.gradient(trial) if rule.accepts(change) and math.isfinite(trial.objective) else {}
+            if after and math.isfinite(norm(list(after.values()))):
+                change = replace(change, curvature=_inner(problem, trial, point, after, gradient))
+                last = _accept(problem, point, trial, gradient, after, t, last.number + 1)
+                point, gradient, t = trial, after, rule.after(change, True)
+            else:
+                # A gradient that is not finite leaves nowhere to go from its point.
+                last = _reject(last, t, math.inf if after else trial.objective)
+                t = rule.after(change, False)
+            last = replace(last, status=_status(last, rule))
+        last = replace(last, seconds=time.perf_counter() - began)
+        yield last
+
+
+def start_iterate(problem: Problem, point: Evaluation, max_iterations: int) -> tuple[Iterate, Omega]:
+    """Return the starting point as an iterate, with its gradient."""
+    finite = math.isfinite(point.objective)
+    gradient = problem.gradient(point) if finite else {}
+    status = Status.RUNNING
+    if not finite:
+        status = Status.NOT_FINITE
+    elif not problem.tuned:
+        status = Status.CONVERGED
+    elif max_iterations == 0:
+        status = Status.MAX_ITERATIONS
+    return replace(describe(problem, point, gradient, 0, math.nan), status=status), gradient
+
+
+def describe(problem: Problem, point: Evaluation, gradient: Omega, count: int, step: float) -> Iterate:
+    """Return an evaluated point as an accepted iterate."""
+    return Iterate(
+        number=count,
+        objective=point.objective,
+        loss=point.loss,
+        penalty=point.penalty,
+        training_loss=problem.training_loss(point),
+        stopping_loss=problem.stopping_loss(point),
+        error=point.error,
+        step=step,
+        gradient_norm=norm(list(gradient.values())),
+        omega=point.omega,
+        tried=point.objective,
+    )
+
+
+def norm(parts: list[Tensor]) -> float:
+    """Return the Euclidean norm of all entries together."""
+    return math.sqrt(sum(float(part.square().sum()) for part in parts))
+
+
+def _step(problem: Problem, point: Evaluation, gradient: Omega, t: float) -> Omega:
+    """Return prox_{t r}(ω − t ∇ψ)."""
+    return problem.prox({k: v - t * gradient[k] if k in gradient else v for k, v in point.omega.items()}, t)
+
+
+def _moved(tentative: Omega, omega: Omega) -> bool:
+    """Tell whether a step is more than rounding, 2⁻⁵² (1 + |ω|), in any entry."""
+    rounding = torch.finfo(torch.float64).eps
+    return any(bool(((new - omega[k]).abs() > rounding * (1 + omega[k].abs())).any()) for k, new in tentative.items())
+
+
+def _unmoved(problem: Problem, point: Evaluation, gradient: Omega, last: Iterate, tolerance: float) -> Status:
+    """Say why a step left ω where it was: optimality, values that were never finite, or rounding."""
+    after = _step(problem, point, gradient, 1.0)
+    if norm([after[name] - point.omega[name] for name in problem.tuned]) <= tolerance:
+        return Status.CONVERGED
+    return Status.STALLED if last.accepted or math.isfinite(last.tried) else Status.NOT_FINITE
+
+
+def _change(problem: Problem, old: Evaluation, new: Evaluation, gradient: Omega, t: float) -> Change:
+    moves = {name: new.omega[name] - old.omega[name] for name in problem.tuned}
+    slope = sum(float((gradient[name] * move).sum()) for name, move in moves.items())
+    squared = sum(float(move.square().sum()) for move in moves.values())
+    return Change(t, old.objective - new.objective, old.penalty - new.penalty - slope, squared)
+
+
+def _inner(problem: Problem, new: Evaluation, old: Evaluation, after: Omega, before: Omega) -> float:
+    """Return ⟨s, y⟩."""
+    return sum(float(((new.omega[k] - old.omega[k]) * (after[k] - before[k])).sum()) for k in problem.tuned)
+
+
+def _accept(
+    problem: Problem, old: Evaluation, new: Evaluation, before: Omega, after: Omega, step: float, count: int
+) -> Iterate:
+    parts = [(old.omega[k] - new.omega[k]) / step + after[k] - before[k] for k in problem.tuned]
+    return replace(describe(problem, new, after, count, step), residual=norm(parts))
+
+
+def _reject(last: Iterate, step: float, tried: float) -> Iterate:
+    return replace(last, number=last.number + 1, step=step, tried=tried, accepted=False, residual=math.nan)
+
+
+def _status(last: Iterate, rule: Rule) -> Status:
+    if last.accepted and last.residual <= rule.tolerance:
+        return Status.CONVERGED
+    return Status.MAX_ITERATIONS if last.number >= rule.max_iterations else Status.RUNNING

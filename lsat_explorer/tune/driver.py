@@ -1,0 +1,50 @@
+"""From a recipe and data to the end of a run, in one call."""
+
+from __future__ import annotations
+
+from tqdm import tqdm
+
+from ..data.data import Data
+from ..model.recipe import Recipe
+from .run import Run
+
+__all__ = ["tune"]
+
+
+def tune(recipe: Recipe, data: Data, *, progress: bool = True) -> Run:
+    """Run a recipe on data to its end and return the run.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The choices.
+    data : Data
+        Rows to fit, and validation rows to tune on.
+    progress : bool
+        Whether to show a progress bar.
+
+    Returns
+    -------
+    Run
+        With ``history()``, ``omega``, ``model`` and ``test()``. A keyboard interrupt ends it and keeps the last
+        accepted iterate.
+
+    Examples
+    --------
+    >>> import lsat_explorer as lsat
+    >>> run = tune(lsat.Recipe(), lsat.datasets.digits(), progress=False)
+    >>> round(run.iterates[-1].loss, 2)
+    1.74
+    """
+    run = Run(recipe, data)
+    limit = getattr(recipe.method, "max_iterations", None)
+    with tqdm(total=limit, disable=not progress, desc="tuning", unit="it") as bar:
+        try:
+            for iterate in run.steps():
+                bar.set_postfix_str(f"loss {iterate.loss:.4f}", refresh=False)
+                bar.update(int(iterate.number > 0))
+        except KeyboardInterrupt:
+            if not run.iterates:
+                raise
+            run.interrupt()
+    return run

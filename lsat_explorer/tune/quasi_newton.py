@@ -1,0 +1,170 @@
+"""L-BFGS-B from scipy, turned inside out: a generator of iterates instead of a function that calls back."""
+
+from __future__ import annotations
+
+import math
+import queue
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..model.choices import Method
+from ..model.piece import Omega, number, register
+from .coordinates import Coordinates
+from .descent import describe, start_iterate
+from .iterate import Iterate, Status
+
+if TYPE_CHECKING:
+    from .evaluation import Evaluation
+    from .problem import Problem
+
+__all__ = ["LBFGS"]
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class LBFGS(Method):
+    """The quasi-Newton method L-BFGS-B of scipy on F = ψ + r, for hyper-penalties that are smooth, bounds or zero sums.
+
+    Parameters
+    ----------
+    tolerance : float
+        Ends the run, CONVERGED, when ‖ω − Π(ω − ∇F(ω))‖₂ is at most this, Π the projection onto the bounds.
+    max_iterations : int
+        Most evaluations after the starting point.
+    memory : int
+        Number of past steps that shape the next one.
+
+    Raises
+    ------
+    ValueError
+        For a hyper-penalty that is neither smooth nor a bound nor a zero sum: choose `LineSearch`.
+
+    Notes
+    -----
+    Byrd, Lu, Nocedal and Zhu (1995). An evaluation that the method's own line search does not keep shows as a rejected
+    iterate. The ``step`` shown is ‖ω⁺ − ω‖ / ‖∇F(ω)‖, and the ``residual`` the projected gradient.
+
+    Examples
+    --------
+    >>> LBFGS(max_iterations=40)
+    LBFGS(max_iterations=40)
+    """
+
+    tolerance: float = 1e-5
+    max_iterations: int = 100
+    memory: int = 10
+
+    def __post_init__(self) -> None:
+        number(self.tolerance, "LBFGS: tolerance", low=0.0)
+        for name, least in (("max_iterations", 0), ("memory", 1)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise ValueError(f"LBFGS: {name} is {value!r}, expected a whole number of at least {least}.")
+
+    def iterates(self, problem: Problem, omega: Omega | None = None) -> Iterator[Iterate]:
+        """Yield the solved starting point, then one iterate an evaluation; the last has a final status."""
+        began = time.perf_counter()
+        space = Coordinates(problem, "LBFGS")
+        point = problem.evaluate(problem.init() if omega is None else omega)
+        last, gradient = start_iterate(problem, point, self.max_iterations)
+        residual = space.residual(point.omega, gradient) if gradient else math.nan
+        if last.status is Status.RUNNING and residual <= self.tolerance:
+            last = replace(last, status=Status.CONVERGED)
+        yield replace(last, seconds=time.perf_counter() - began)
+        if last.status.final:
+            return
+        with _Conversation(space, point.omega, self.memory) as ask:
+            answer: tuple[float, np.ndarray] | None = (point.objective, space.slope(point.omega, gradient))
+            best = point
+            while not last.status.final:
+                x = ask(answer)
+                if x is None:
+                    last = replace(last, number=last.number + 1, status=Status.STALLED, accepted=False)
+                else:
+                    trial = problem.evaluate(space.omega(x, point.omega))
+                    finite = math.isfinite(trial.objective)
+                    gradient = problem.gradient(trial) if finite else {}
+                    slope = space.slope(trial.omega, gradient) if finite else np.zeros_like(x)
+                    answer = (trial.objective if finite else 1e300, slope)
+                    last = self._next(problem, space, best, trial, gradient, last)
+                    best = trial if last.accepted else best
+                last = replace(last, seconds=time.perf_counter() - began)
+                yield last
+
+    def _next(
+        self,
+        problem: Problem,
+        space: Coordinates,
+        best: Evaluation,
+        trial: Evaluation,
+        gradient: Omega,
+        last: Iterate,
+    ) -> Iterate:
+        count = last.number + 1
+        moved = float(np.linalg.norm(space.vector(trial.omega) - space.vector(best.omega)))
+        step = moved / last.gradient_norm if last.gradient_norm > 0 else math.nan
+        if not trial.objective <= best.objective:
+            following = replace(last, number=count, step=step, tried=trial.objective, accepted=False, residual=math.nan)
+        else:
+            residual = space.residual(trial.omega, gradient)
+            following = replace(describe(problem, trial, gradient, count, step), residual=residual)
+            if residual <= self.tolerance:
+                return replace(following, status=Status.CONVERGED)
+        return replace(following, status=Status.MAX_ITERATIONS) if count >= self.max_iterations else following
+
+
+class _Conversation:
+    """Runs scipy's minimizer in a thread of its own, which asks for values and waits for each answer."""
+
+    def __init__(self, space: Coordinates, omega: Omega, memory: int) -> None:
+        self._space, self._start, self._memory = space, space.vector(omega), memory
+        self._asked: queue.Queue[np.ndarray | BaseException | None] = queue.Queue()
+        self._answers: queue.Queue[tuple[float, np.ndarray] | None] = queue.Queue()
+        self._thread = threading.Thread(target=self._minimize, daemon=True)
+        self._first = True
+
+    def __enter__(self) -> _Conversation:
+        self._thread.start()
+        self._asked.get()  # the starting point, whose value is known
+        return self
+
+    def __exit__(self, *_: Any) -> None:
+        self._answers.put(None)
+        self._thread.join()
+
+    def __call__(self, answer: tuple[float, np.ndarray] | None) -> np.ndarray | None:
+        """Answer the last question and return the next point, None when the minimizer has ended."""
+        self._answers.put(answer)
+        asked = self._asked.get()
+        if isinstance(asked, BaseException):
+            raise asked
+        return asked
+
+    def _value(self, x: np.ndarray) -> tuple[float, np.ndarray]:
+        self._asked.put(x.copy())
+        answer = self._answers.get()
+        if answer is None:
+            raise _Over
+        return answer
+
+    def _minimize(self) -> None:
+        from scipy import optimize
+
+        minimize: Any = optimize.minimize
+        options: dict[str, Any] = {"maxcor": self._memory, "maxiter": 10**9, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0}
+        try:
+            minimize(self._value, self._start, jac=True, method="L-BFGS-B", bounds=self._space.bounds, options=options)
+            self._asked.put(None)
+        except _Over:
+            pass
+        except BaseException as error:
+            self._asked.put(error)
+
+
+class _Over(Exception):
+    """The generator wants no more points."""
