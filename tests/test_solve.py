@@ -110,13 +110,12 @@ def test_bad_input(A, B, message):
         least_squares(A, B)
 
 
-def test_gram_and_product_over_several_chunks():
-    rows = torch.randn(CHUNK + 700, 300, generator=torch.Generator().manual_seed(1))
-    scale = torch.rand(len(rows), generator=torch.Generator().manual_seed(2))
-    weighted = rows.double() * scale[:, None].double()
-    exact = weighted.mT @ weighted
-    assert torch.allclose(gram(rows, scale), exact, rtol=1e-5, atol=1e-4)
-    assert torch.allclose(gram(rows, scale.double(), precise=True), exact, rtol=1e-12, atol=1e-10)
+@pytest.mark.parametrize("n", [1, 128, 300])
+def test_gram_and_product_over_several_chunks(n):
+    rows = torch.randn(CHUNK + 700, n, generator=torch.Generator().manual_seed(1))
+    exact = rows.double().mT @ rows.double()
+    assert torch.allclose(gram(rows), exact, rtol=1e-5, atol=1e-3)
+    assert torch.allclose(gram(rows, precise=True), exact, rtol=1e-12, atol=1e-10)
     assert torch.equal(gram(rows), gram(rows).mT)
     assert torch.allclose(product(rows, rows[:, :7], precise=True), rows.double().mT @ rows[:, :7].double(), rtol=1e-12)
 

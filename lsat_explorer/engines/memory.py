@@ -149,8 +149,8 @@ class MemoryRows:
 
     def _weighted(self, moving: Moving, scale: Tensor) -> Moments:
         m = self.targets.shape[1]
-        everything = _Side([*self._blocks(moving).values(), self.targets])
-        total = gram(everything, scale, check=self._check)
+        everything = _Side([*self._blocks(moving).values(), self.targets], scale)
+        total = gram(everything, check=self._check)
         return Moments(total[:-m, :-m].contiguous(), total[:-m, -m:].contiguous())
 
     def _still_moments(self) -> Moments:
@@ -211,12 +211,20 @@ class MemoryRows:
 
 
 class _Side:
-    """Blocks side by side, put together a chunk of rows at a time."""
+    """Blocks side by side, each row times its ``scale``, put together a chunk of rows at a time."""
 
-    def __init__(self, blocks: list[Tensor]) -> None:
-        self._blocks = blocks
+    def __init__(self, blocks: list[Tensor], scale: Tensor | None = None) -> None:
+        self._blocks, self._scale = blocks, scale
         self.shape = (blocks[0].shape[0], sum(block.shape[1] for block in blocks))
         self.device = blocks[0].device
 
     def __getitem__(self, rows: slice) -> Tensor:
-        return torch.cat([block[rows] for block in self._blocks], 1)
+        if self._scale is None:
+            return torch.cat([block[rows] for block in self._blocks], 1)
+        scale = self._scale[rows, None]
+        chunk = torch.empty(len(scale), self.shape[1], dtype=scale.dtype, device=self.device)
+        start = 0
+        for block in self._blocks:
+            torch.mul(block[rows], scale, out=chunk[:, start : start + block.shape[1]])
+            start += block.shape[1]
+        return chunk

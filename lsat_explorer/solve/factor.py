@@ -33,19 +33,20 @@ def factorize(gram: Tensor) -> Factor:
     RANK_DEFICIENT. There is no silent jitter.
     """
     diagonal = gram.diagonal()
-    finite = torch.isfinite(gram.tril()).all()
     scale = torch.where(diagonal > 0, diagonal, torch.ones_like(diagonal)).rsqrt()
-    lower, info = torch.linalg.cholesky_ex(gram * scale * scale[:, None])
+    scaled = gram * scale
+    lower, info = torch.linalg.cholesky_ex(scaled.mul_(scale[:, None]))
+    pivots = lower.diagonal()
     floor = gram.shape[-1] * torch.finfo(gram.dtype).eps
-    weak = (lower.diagonal().square() <= floor) | (diagonal <= 0)
-    # One transfer from the device reads every verdict.
-    position = torch.where(weak.any(), weak.to(torch.int64).argmax() + 1, torch.zeros((), dtype=torch.int64).to(info))
-    is_finite, broken, weakest = torch.stack([finite.to(info), info, position.to(info)]).tolist()
-    if not is_finite:
-        return Factor(lower, scale, Outcome(Reason.NOT_FINITE, "The normal equations hold a NaN or an infinity."))
+    weak = ~(pivots.square() > floor) | ~(diagonal > 0)
+    # One transfer from the device reads every verdict; a NaN anywhere leaves a NaN among the pivots or an info.
+    position = torch.where(weak.any(), weak.to(torch.int64).argmax() + 1, torch.zeros_like(weak.sum()))
+    broken, weakest = torch.stack([info.to(torch.int64), position]).tolist()
     column = min((c for c in (broken, weakest) if c > 0), default=0)
     if not column:
         return Factor(lower, scale, Outcome())
+    if not bool(torch.isfinite(gram.tril()).all()):
+        return Factor(lower, scale, Outcome(Reason.NOT_FINITE, "The normal equations hold a NaN or an infinity."))
     sentence = (
         f"Column {column - 1} is a combination of the columns before it (to rounding): "
         "add a ridge that covers it, raise its weight, or remove the column."

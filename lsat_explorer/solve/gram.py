@@ -13,6 +13,9 @@ __all__ = ["CHUNK", "gram", "product"]
 CHUNK = 2048
 """Rows multiplied at a time: float32 products of so few rows, summed in float64, err by 4e-7 in the gradient."""
 
+_SMALLEST = 128
+"""Columns below which a product is formed whole: smaller ones run at a lower rate."""
+
 Check = Callable[[], None]
 
 
@@ -35,25 +38,30 @@ def _nothing() -> None:
     """Interrupt nothing."""
 
 
-def gram(rows: Rows, scale: Tensor | None = None, *, precise: bool = False, check: Check = _nothing) -> Tensor:
-    """Return XᵀW²X as a full symmetric (n, n) float64 matrix from ``rows`` X (k, n) and ``scale`` W (k,).
+def gram(rows: Rows, *, precise: bool = False, check: Check = _nothing) -> Tensor:
+    """Return XᵀX as a full symmetric (n, n) float64 matrix from ``rows`` X (k, n).
 
     Products of chunks are taken in X's dtype, or in float64 when ``precise``, and always summed in float64. Only the
-    upper triangle is formed, in strips of columns. ``check`` is called between chunks and may raise to interrupt.
+    upper triangle is formed, by halving. ``check`` is called between chunks and may raise to interrupt.
     """
     k, n = rows.shape
     total = torch.zeros(n, n, dtype=torch.float64, device=rows.device)
-    strip = max(128, -(-n // 8))
     for start in range(0, k, CHUNK):
         check()
         chunk = rows[start : start + CHUNK]
-        if precise:
-            chunk = chunk.double()
-        if scale is not None:
-            chunk = chunk * scale[start : start + CHUNK, None]
-        for left in range(0, n, strip):
-            total[left : left + strip, left:] += chunk[:, left : left + strip].mT @ chunk[:, left:]
+        _add_upper(total, chunk.double() if precise else chunk, 0, n)
     return total.triu() + total.triu(1).mT
+
+
+def _add_upper(total: Tensor, chunk: Tensor, left: int, right: int) -> None:
+    """Add the upper triangle of chunkᵀ chunk, columns ``left`` to ``right``: half the work of the whole product."""
+    if right - left <= _SMALLEST:
+        total[left:right, left:right] += chunk[:, left:right].mT @ chunk[:, left:right]
+        return
+    middle = (left + right) // 2
+    total[left:middle, middle:right] += chunk[:, left:middle].mT @ chunk[:, middle:right]
+    _add_upper(total, chunk, left, middle)
+    _add_upper(total, chunk, middle, right)
 
 
 def product(left: Rows, right: Rows, *, precise: bool = False, check: Check = _nothing) -> Tensor:
