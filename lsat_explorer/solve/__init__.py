@@ -2,7 +2,26 @@
 
 from __future__ import annotations
 
+from .constrained import constrained_least_squares
 from .dense import least_squares
+from .matrices import SparseMatrix
+from .multi import multi_objective
+from .operators import LinearOperator
 from .outcome import Outcome, Reason, SolveError
+from .solvers import CG, LSMR, MINRES, QR, Cholesky
 
-__all__ = ["Outcome", "Reason", "SolveError", "least_squares"]
+__all__ = [
+    "CG",
+    "LSMR",
+    "MINRES",
+    "QR",
+    "Cholesky",
+    "LinearOperator",
+    "Outcome",
+    "Reason",
+    "SolveError",
+    "SparseMatrix",
+    "constrained_least_squares",
+    "least_squares",
+    "multi_objective",
+]

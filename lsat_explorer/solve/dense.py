@@ -1,106 +1,106 @@
-"""Dense least squares, differentiable to every order."""
+"""Least squares θ = argmin ‖A θ − B‖²: one function for a dense, a sparse and a matrix-free A."""
 
 from __future__ import annotations
 
 from typing import Any
 
-import torch
 from torch import Tensor
 
-from .factor import factorize
-from .gram import gram
-from .outcome import SolveError
+from .checks import check_matrix, check_right, is_dense, refuse_not_finite, refuse_transforms
+from .direct import fit_dense
+from .matrices import as_operator
+from .operators import LinearOperator, check_products
+from .solvers import LSMR, Cholesky, DenseSolver, Solver
+from .sparse import Term, solve_iteratively
 
 __all__ = ["least_squares"]
 
 
-class _NormalSolve(torch.autograd.Function):
-    """H = (AᵀA)⁻¹ ``right``, the factor given; its backward pass calls itself, so derivatives of any order hold.
+def least_squares(A: Any, B: Tensor, *, solver: Solver | None = None) -> Tensor:
+    r"""Solve θ = argmin ‖A θ − B‖²_F, differentiable in A and B.
 
-    With C = (AᵀA)⁻¹ ∇_H:  ∇_right = C,  ∇_A = −A (C Hᵀ + H Cᵀ).
-    """
-
-    generate_vmap_rule = True
-
-    @staticmethod
-    def forward(A: Tensor, right: Tensor, lower: Tensor, scale: Tensor) -> Tensor:
-        return torch.cholesky_solve(right * scale[:, None], lower) * scale[:, None]
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Tensor, ...], output: Tensor) -> None:
-        ctx.save_for_backward(inputs[0], inputs[2], inputs[3], output)
-
-    @staticmethod
-    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor | None, Tensor | None, None, None]:
-        A, lower, scale, solution = ctx.saved_tensors
-        C = _NormalSolve.apply(A, gradients[0], lower, scale)
-        grad_A = None
-        if ctx.needs_input_grad[0]:
-            grad_A = -(A @ C) @ solution.mT - (A @ solution) @ C.mT
-        return grad_A, C, None, None
-
-
-def least_squares(A: Tensor, B: Tensor) -> Tensor:
-    r"""Solve θ = argmin ‖A θ − B‖²_F, differentiable in A and B to every order.
-
-    With C = (AᵀA)⁻¹ ∇_θψ the gradients are ∇_A ψ = (B − Aθ) Cᵀ − A C θᵀ and ∇_B ψ = A C. All products are float64
-    whatever comes in; the (n, n) factor is made once and serves all derivatives.
+    With C = (AᵀA)⁻¹ ∇_θψ the gradients are ∇_A ψ = (B − Aθ) Cᵀ − A C θᵀ and ∇_B ψ = A C. Arithmetic is float64 whatever
+    comes in; the (n, n) factor of a dense A is made once and serves all derivatives. Of a sparse A the gradient has
+    the pattern of A, and neither A nor AᵀA is ever made dense.
 
     Parameters
     ----------
-    A : Tensor (k, n)
-        Floating point, k ≥ n, independent columns. Regularize by stacking rows under it, or use
-        `lsat_explorer.Problem`, which never stacks.
+    A : Tensor, scipy sparse matrix or LinearOperator, (k, n)
+        k ≥ n, independent columns: regularize by stacking rows under it, by `multi_objective`, or with
+        `lsat_explorer.Problem`, which never stacks. A tensor is strided, sparse CSR or sparse COO; a scipy matrix is a
+        constant; of a `LinearOperator` the gradient reaches its ``parameters()``, of a `SparseMatrix` its values.
     B : Tensor (k, m) or (k,)
-        Right-hand sides, of the dtype and on the device of A.
+        Right-hand sides, on the device of A and, if A is a tensor, of its dtype. All columns are solved at once.
+    solver : Cholesky, QR, LSMR or CG, optional
+        None chooses `Cholesky` for a dense A, and `LSMR` for a sparse one or an operator: it works with A where `CG`
+        works with AᵀA, so it keeps twice the digits of an ill-conditioned A. `QR` is for an ill-conditioned dense A.
 
     Returns
     -------
     Tensor (n, m) or (n,)
-        The solution θ, of A's dtype.
+        The solution θ, of B's dtype.
 
     Raises
     ------
     ValueError
-        When shapes, dtypes or devices do not fit.
+        When shapes, dtypes, devices or solver do not fit.
     SolveError
-        When A holds a NaN or an infinity, or its columns are dependent; ``.outcome`` says which.
+        When A or B holds a NaN or an infinity, the columns of A are dependent, or the iterations do not converge;
+        ``.outcome`` says which.
 
     Notes
     -----
+    Derivatives: of every order with a dense A and `Cholesky` or `QR`; of the first and second order otherwise, and a
+    third raises RuntimeError. Torch hands on no second derivative through its own sparse tensors, a COO leaf excepted:
+    ``create_graph=True`` raises RuntimeError there and works with `SparseMatrix`.
+
+    Dense solves work under ``torch.func.grad``, ``vjp``, ``jacrev``, ``jvp``, ``jacfwd``, ``hessian`` and ``vmap``,
+    over A, B or both, nested at will; only ``jvp`` inside ``jvp`` (``jacfwd`` of ``jacfwd``) raises ValueError.
+    Iterative solves work under ``torch.autograd`` only and raise ValueError inside a ``torch.func`` transform.
+
     Barratt and Boyd, "Least squares auto-tuning" (2019), appendix A.
 
     Examples
     --------
     >>> import torch
     >>> A = torch.tensor([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], dtype=torch.float64, requires_grad=True)
-    >>> theta = least_squares(A, torch.tensor([1.0, 3.0, 5.0], dtype=torch.float64))
+    >>> B = torch.tensor([1.0, 3.0, 5.0], dtype=torch.float64)
+    >>> theta = least_squares(A, B)
     >>> [round(t, 6) for t in theta.tolist()]
     [1.0, 2.0]
+
+    A sparse matrix; its gradient is sparse too:
+
+    >>> S = A.detach().to_sparse().requires_grad_()
+    >>> least_squares(S, B).sum().backward()
+    >>> S.grad.layout, S.grad.coalesce().values().numel()
+    (torch.sparse_coo, 5)
     """
-    _check(A, B)
-    rows, right = A.double(), (B if B.ndim == 2 else B[:, None]).double()
-    factor = factorize(gram(rows.detach()))
-    if not factor.outcome.ok:
-        raise SolveError(factor.outcome)
-    # One refinement, itself differentiable: its correction is zero in exact arithmetic.
-    theta = _NormalSolve.apply(rows, rows.mT @ right, factor.lower, factor.scale)
-    theta = theta + _NormalSolve.apply(rows, rows.mT @ (right - rows @ theta), factor.lower, factor.scale)
-    return (theta if B.ndim == 2 else theta[:, 0]).to(A.dtype)
+    _check(A, B, solver)
+    right = (B if B.ndim == 2 else B[:, None]).double()
+    if is_dense(A) and (solver is None or isinstance(solver, DenseSolver)):
+        theta = fit_dense(A.double(), right, solver or Cholesky())
+    else:
+        theta = _iterate(A, right, solver)
+    return (theta if B.ndim == 2 else theta[:, 0]).to(B.dtype)
 
 
-def _check(A: Tensor, B: Tensor) -> None:
-    if not (isinstance(A, Tensor) and isinstance(B, Tensor)):
-        raise ValueError(f"A and B must be torch tensors, got {type(A).__name__} and {type(B).__name__}: convert them.")
-    if A.ndim != 2 or B.ndim not in (1, 2) or A.shape[0] != B.shape[0]:
-        shapes = f"A of shape {tuple(A.shape)} and B of shape {tuple(B.shape)}"
-        raise ValueError(f"{shapes} do not fit: expected (k, n) with (k, m) or (k,).")
-    if not A.is_floating_point() or A.dtype != B.dtype:
-        raise ValueError(
-            f"A is {A.dtype} and B is {B.dtype}: expected one floating point dtype, convert with .to(dtype)."
-        )
-    if A.device != B.device:
-        raise ValueError(f"A is on {A.device} and B on {B.device}: move one with .to(device).")
+def _iterate(A: Any, right: Tensor, solver: Solver | None) -> Tensor:
+    if isinstance(solver, DenseSolver):
+        raise ValueError(f"{solver!r} needs a dense A: use LSMR() or CG(), or give A.to_dense().")
+    refuse_transforms()
+    refuse_not_finite(right, "B")
+    operator = as_operator(A, right.device)
+    if isinstance(A, LinearOperator):
+        check_products(A, right)
+    return solve_iteratively([Term(operator, right)], solver or LSMR())
+
+
+def _check(A: Any, B: Any, solver: Any) -> None:
+    check_matrix(A)
+    check_right(A, B)
+    if not isinstance(solver, Solver | None):
+        raise ValueError(f"solver is {solver!r}: expected Cholesky(), QR(), LSMR(), CG() or None.")
     if A.shape[0] < A.shape[1]:
         raise ValueError(
             f"A has {A.shape[0]} rows and {A.shape[1]} columns: θ is not determined, add regularizer rows."

@@ -14,18 +14,25 @@ class Reason(Enum):
     SOLVED = "solved"
     NOT_FINITE = "not finite"
     RANK_DEFICIENT = "rank deficient"
+    NOT_CONVERGED = "not converged"
+    REDUNDANT_CONSTRAINTS = "redundant constraints"
+    INCONSISTENT_CONSTRAINTS = "inconsistent constraints"
 
 
 @dataclass(frozen=True)
 class Outcome:
     """The end of one solve: ``reason``, and a ``sentence`` that says what to do about it.
 
-    ``column`` is the first column of A that the earlier columns and the regularizers do not determine, or None.
+    ``column`` is the first column of A that the earlier columns and the regularizers do not determine, or None;
+    ``columns`` are all columns of a dependency where an iterative solve found one. ``rows`` are the rows of C that are
+    redundant or inconsistent.
     """
 
     reason: Reason = Reason.SOLVED
     sentence: str = "Solved."
     column: int | None = None
+    columns: tuple[int, ...] = ()
+    rows: tuple[int, ...] = ()
 
     @property
     def ok(self) -> bool:

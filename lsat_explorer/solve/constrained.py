@@ -1,0 +1,110 @@
+"""Least squares under linear equality constraints, with multipliers and gradients of both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from .checks import check_matrix, check_right, is_dense, refuse_not_finite, refuse_transforms
+from .implicit import solve_system
+from .kkt import DenseKKT, IterativeKKT
+from .matrices import as_operator
+from .operators import LinearOperator, check_products
+from .solvers import MINRES
+
+__all__ = ["constrained_least_squares"]
+
+
+def constrained_least_squares(
+    A: Any, B: Tensor, C: Any, D: Tensor, *, solver: MINRES | None = None
+) -> tuple[Tensor, Tensor]:
+    r"""Solve θ = argmin ‖A θ − B‖²_F subject to C θ = D; return θ and its multipliers ν.
+
+    They solve M [θ; ν] = [AᵀB; D] with M = [[AᵀA, Cᵀ], [C, 0]]: ν is the multiplier of C θ − D for the objective
+    ½‖A θ − B‖², half of that of ‖A θ − B‖². With M [H₁; H₂] = [∇_θψ; ∇_νψ] the gradients of a loss ψ(θ, ν) are
+
+        ∇_A ψ = (B − Aθ) H₁ᵀ − A H₁ θᵀ,   ∇_B ψ = A H₁,   ∇_C ψ = −ν H₁ᵀ − H₂ θᵀ,   ∇_D ψ = H₂.
+
+    Arithmetic is float64 whatever comes in.
+
+    Parameters
+    ----------
+    A : Tensor, scipy sparse matrix or LinearOperator, (k, n)
+        As for `least_squares`; k may be less than n when C determines the rest.
+    B : Tensor (k, m) or (k,)
+        Right-hand sides.
+    C : Tensor, scipy sparse matrix or LinearOperator, (q, n)
+        Constraints, with independent rows.
+    D : Tensor (q, m) or (q,)
+        What C θ must be; of one column when B is.
+    solver : MINRES, optional
+        None chooses a pivoted LDLᵀ factor of M when A and C are dense, and MINRES() when one is not.
+
+    Returns
+    -------
+    tuple of Tensor (n, m) and (q, m), or (n,) and (q,)
+        θ and ν, of B's dtype.
+
+    Raises
+    ------
+    ValueError
+        When shapes, dtypes, devices or solver do not fit.
+    SolveError
+        When rows of C repeat or contradict others (``.outcome.rows`` and its sentence name them), when A and C
+        together do not determine θ, when a NaN or an infinity comes in, or when MINRES does not converge.
+
+    Notes
+    -----
+    Derivatives of the first and second order; a third raises RuntimeError. Works under ``torch.autograd``, and
+    raises ValueError inside ``torch.func`` transforms.
+
+    Barratt and Boyd, "Least squares auto-tuning" (2019), appendix A; signs and the scale of ν as above.
+
+    Examples
+    --------
+    The point of the line θ₁ + θ₂ = 2 next to (3, 1):
+
+    >>> import torch
+    >>> eye = torch.eye(2, dtype=torch.float64)
+    >>> B, C, D = (torch.tensor(t, dtype=torch.float64) for t in ([3.0, 1.0], [[1.0, 1.0]], [2.0]))
+    >>> theta, nu = constrained_least_squares(eye, B, C, D)
+    >>> [round(t, 6) for t in (*theta.tolist(), *nu.tolist())]
+    [2.0, 0.0, 1.0]
+    """
+    _check(A, B, C, D, solver)
+    right, level = ((t if t.ndim == 2 else t[:, None]).double() for t in (B, D))
+    operators = [as_operator(matrix, B.device, name) for matrix, name in ((A, "A"), (C, "C"))]
+    for matrix, name in ((A, "A"), (C, "C")):
+        if isinstance(matrix, LinearOperator):
+            check_products(matrix, right, name)
+    refuse_not_finite(right, "B")
+    refuse_not_finite(level, "D")
+    stacked = torch.cat([operators[0].rmatvec(right), level])
+    if solver is None and is_dense(A) and is_dense(C):
+        solution = solve_system(DenseKKT(A.double(), C.double(), level), stacked)
+    else:
+        system = IterativeKKT(operators[0], operators[1], level, solver or MINRES())
+        solution = solve_system(system, stacked, system.fit)
+    theta, nu = solution.to(B.dtype).split([A.shape[1], C.shape[0]])
+    return (theta, nu) if B.ndim == 2 else (theta[:, 0], nu[:, 0])
+
+
+def _check(A: Any, B: Any, C: Any, D: Any, solver: Any) -> None:
+    refuse_transforms()
+    check_matrix(A, "A")
+    check_matrix(C, "C")
+    check_right(A, B)
+    check_right(C, D, ("C", "D"))
+    if solver is not None and not isinstance(solver, MINRES):
+        raise ValueError(f"solver is {solver!r}: expected MINRES() or None, which chooses LDLᵀ for dense A and C.")
+    if A.shape[1] != C.shape[1]:
+        raise ValueError(f"A has {A.shape[1]} columns and C has {C.shape[1]}: expected the same number of columns.")
+    if B.ndim != D.ndim or B.shape[1:] != D.shape[1:]:
+        shapes = f"B of shape {tuple(B.shape)} and D of shape {tuple(D.shape)}"
+        raise ValueError(f"{shapes} do not fit: expected as many columns in D as in B.")
+    if B.dtype != D.dtype or B.device != D.device:
+        raise ValueError(
+            f"B is {B.dtype} on {B.device} and D is {D.dtype} on {D.device}: expected the same, use .to(…)."
+        )

@@ -1,0 +1,78 @@
+"""Which rows of C repeat or contradict the others in C θ = D."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import linalg
+
+from .outcome import Outcome, Reason
+
+__all__ = ["judge_constraints"]
+
+_AGREES = 1e-9
+
+Array = NDArray[np.float64]
+
+
+def judge_constraints(C: Array, D: Array, names: Sequence[int] | None = None) -> Outcome:
+    """Say whether the rows of C (q, n) are independent, and if not, which rows of C θ = D (q, m) to drop.
+
+    ``names`` are the numbers to call the rows by. A row that is a combination of earlier rows is redundant when D
+    combines alike (to 10⁻⁹), inconsistent when it does not.
+    """
+    names = range(len(C)) if names is None else names
+    length = np.linalg.norm(C, axis=1, keepdims=True)
+    unit = C / np.where(length > 0, length, 1.0)
+    floor = max(1, *C.shape) * 4 * np.finfo(np.float64).eps
+    if not len(C) or (len(C) <= C.shape[1] and _is_independent(unit, floor)):
+        return Outcome()
+    redundant: list[tuple[int, list[int]]] = []
+    inconsistent: list[tuple[int, list[int]]] = []
+    basis: list[int] = []
+    Q = np.zeros((C.shape[1], 0))
+    for row, vector in enumerate(unit):
+        rest = vector - Q @ (Q.T @ vector)
+        rest -= Q @ (Q.T @ rest)
+        size = float(np.linalg.norm(rest))
+        if size > floor:
+            Q = np.column_stack([Q, rest / size])
+            basis.append(row)
+            continue
+        share = linalg.lstsq(C[basis].T, C[row])[0] if basis else np.zeros(0)
+        gap = np.abs(D[row] - share @ D[basis])
+        allowed = _AGREES * (np.abs(D[row]) + np.abs(share) @ np.abs(D[basis]))
+        others = [names[b] for b, part in zip(basis, share, strict=True) if abs(part) > _AGREES * np.abs(share).max()]
+        (redundant if (gap <= allowed).all() else inconsistent).append((names[row], others))
+    return _outcome(redundant, inconsistent)
+
+
+def _is_independent(unit: Array, floor: float) -> bool:
+    diagonal = np.abs(np.diag(linalg.qr(unit.T, mode="r", pivoting=True, check_finite=False)[0]))
+    return bool((diagonal > floor).all())
+
+
+def _outcome(redundant: list[tuple[int, list[int]]], inconsistent: list[tuple[int, list[int]]]) -> Outcome:
+    """Report contradictions before repetitions: they have no solution at all."""
+    if not redundant and not inconsistent:
+        return Outcome()
+    rows = inconsistent or redundant
+    parts = []
+    for row, others in rows[:5]:
+        source = f"a combination of {'row' if len(others) == 1 else 'rows'} {_listed(others)}" if others else "zero"
+        parts.append(f"row {row} of C is {source}")
+    more = f", and so on for {len(rows) - 5} more" if len(rows) > 5 else ""
+    found = "; ".join(parts) + more
+    numbers = tuple(row for row, _ in rows)
+    if inconsistent:
+        sentence = f"The constraints are inconsistent: {found}, but D is not: correct D there, or drop the row."
+        return Outcome(Reason.INCONSISTENT_CONSTRAINTS, sentence, rows=numbers)
+    sentence = f"The constraints are redundant: {found}, and so is D: drop the row, its multiplier is not determined."
+    return Outcome(Reason.REDUNDANT_CONSTRAINTS, sentence, rows=numbers)
+
+
+def _listed(rows: list[int]) -> str:
+    shown = [str(row) for row in rows[:8]] + (["…"] if len(rows) > 8 else [])
+    return ", ".join(shown[:-1]) + " and " + shown[-1] if len(shown) > 1 else shown[0]
