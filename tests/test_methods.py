@@ -179,7 +179,7 @@ def test_two_weights_of_mnist_from_zero(mnist_folder):
 def test_the_false_plateau_is_named_and_many_starts_leave_it(mnist_folder):
     stuck = two_weights(-2.0, lsat.LBFGS(), str(mnist_folder))
     assert stuck.kept.loss == pytest.approx(1.818786, abs=1e-6)
-    assert "regularizer.smooth.log_weight became so small" in stuck.message
+    assert "The weight of smooth became so small" in stuck.message
     free = two_weights(-2.0, lsat.MultiStart(), str(mnist_folder))
     assert free.kept.loss == pytest.approx(1.8179336, abs=5e-8)
     assert "became so small" not in free.message

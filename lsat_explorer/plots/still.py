@@ -195,13 +195,14 @@ def explorer_picture(
 
 def _heading(sheet: Sheet, title: str, sentence: str, facts: Sequence[tuple[str, str]], height: float) -> None:
     left = 0.2 / 11.8
-    write(sheet, left, 1 - 0.3 / height, title, most=110, fontsize=11.5, fontweight="bold")
-    y = 0.78
-    for line in wrap(" ".join(sentence.split()), 52)[:7]:
+    write(sheet, left, 1 - 0.3 / height, title, most=130, fontsize=10.5, fontweight="bold")
+    facts, y = list(facts)[:8], 0.78
+    room = int((4.6 - y - 0.18 - 0.25 * len(facts)) / 0.21)
+    for line in wrap(" ".join(sentence.split()), 52, max_lines=room, placeholder=" …"):
         write(sheet, left, 1 - y / height, line, fontsize=9.5)
         y += 0.21
     y += 0.18
-    for name, value in list(facts)[:8]:
+    for name, value in facts:
         write(sheet, left, 1 - y / height, name, most=24, fontsize=9.5, color=MUTED)
         write(sheet, 0.305, 1 - y / height, value, most=32, fontsize=9.5, ha="right")
         y += 0.25

@@ -40,13 +40,18 @@ def notes(problem: Problem, last: Iterate) -> list[str]:
             f"There are {count:,} hyper-parameters and {rows:,} rows that judge them: the validation loss says little "
             "about new rows."
         )
-    idle = [m.name for m in problem.penalty_matrices if m.name in problem.tuned and _idle(problem, last, m.name)]
+    idle = [_short(m.name) for m in problem.penalty_matrices if m.name in problem.tuned and _idle(problem, last, m.name)]
     if idle:
         found.append(
-            f"{' and '.join(idle)} became so small that the penalty does nothing: "
+            f"The weight of {' and '.join(idle)} became so small that the penalty does nothing: "
             "this may be a plateau, try MultiStart."
         )
     return found
+
+
+def _short(name: str) -> str:
+    """Return the name that the user gave: ``smooth`` for ``regularizer.smooth.log_weight``."""
+    return ".".join(name.split(".")[1:-1]) or "the regularizer"
 
 
 def _idle(problem: Problem, last: Iterate, name: str) -> bool:
