@@ -1,30 +1,130 @@
-"""Examples of every registered piece, so that a new kind is tested the day it is registered."""
+"""Examples of every registered piece, so that a new kind is tested the day it is registered.
+
+Featurizers fit inputs of 12 columns, which may be images of 3 × 4. Regularizers fit a Concat of blocks a and b of 12
+features each. Data weights fit 45 training rows of 3 classes.
+"""
 
 from __future__ import annotations
 
-import lsat_explorer as lsat
+import numpy as np
+import torch
+from scipy import sparse
+
+from lsat_explorer import model as m
+from lsat_explorer.model.choices import Criterion, Method
 from lsat_explorer.model.piece import REGISTRY, Piece
 
+COLUMNS, ROWS = 12, 45
+
+
+def small_network(d: int) -> torch.nn.Module:
+    return torch.nn.Sequential(torch.nn.Linear(d, 5), torch.nn.Tanh(), torch.nn.BatchNorm1d(5), torch.nn.Dropout())
+
+
+m.register_module("small network", small_network)
+m.register_module("a linear map", lambda d: torch.nn.Linear(d, 4, bias=False))
+m.register_loss("log cosh", lambda predictions, targets: (predictions - targets).cosh().log().sum(1).mean())
+
 EXAMPLES: dict[str, list[Piece]] = {
-    "Box": [lsat.Box(-1.0, 2.0), lsat.Box(None, 0.5), lsat.Box()],
-    "Concat": [lsat.Concat(a=lsat.Identity(), b=lsat.Concat(c=lsat.Constant()))],
-    "Constant": [lsat.Constant()],
-    "CrossEntropy": [lsat.CrossEntropy(), lsat.CrossEntropy(temperature=True)],
-    "Frozen": [lsat.Frozen()],
-    "Graph": [lsat.graphs.grid(3, 4), lsat.graphs.path(5), lsat.Graph(3, [(2, 0), (1, 2)], names=["a", "b", "<i>"])],
-    "HeldOut": [lsat.HeldOut()],
-    "Identity": [lsat.Identity()],
-    "KMeansArchetypes": [lsat.KMeansArchetypes(), lsat.KMeansArchetypes(per_class=2, log_scale=-1.5, n_init=1)],
-    "LogWeights": [lsat.LogWeights()],
-    "ProximalGradient": [lsat.ProximalGradient(), lsat.ProximalGradient(step=0.1, max_iterations=7)],
-    "Ridge": [lsat.Ridge(), lsat.Ridge(block="a", log_weight=-2.0)],
-    "Scale": [lsat.Scale(), lsat.Scale(tuned=False)],
-    "Smooth": [lsat.Smooth(lsat.graphs.path(5)), lsat.Smooth(lsat.Graph(3, []), block="b", log_weight=1.0)],
-    "SquaredError": [lsat.SquaredError()],
-    "Stack": [lsat.Stack(one=lsat.Ridge(), two=lsat.Stack(three=lsat.Ridge(block="a")))],
-    "Sum": [lsat.SumSquares(0.1) + lsat.ZeroSum(), lsat.Box(-0.5, 0.5) + lsat.SumSquares(2.0)],
-    "SumSquares": [lsat.SumSquares(0.25), lsat.SumSquares(0.0)],
-    "ZeroSum": [lsat.ZeroSum()],
+    "AbsoluteValue": [m.AbsoluteValue(0.5), m.AbsoluteValue(0.0)],
+    "Bisquare": [m.Bisquare(), m.Bisquare(threshold=2.5)],
+    "Box": [m.Box(-1.0, 2.0), m.Box(None, 0.5), m.Box()],
+    "Cardinality": [m.Cardinality(), m.Cardinality(0.2), m.Cardinality(1.0)],
+    "Chain": [
+        m.Chain(m.Scale(), m.PowerTransform(shared=True)),
+        m.Chain(m.Scale(tuned=False), m.LowRank(4), m.Scale(), m.KMeansArchetypes(per_class=2, n_init=1)),
+        m.Chain(first=m.Scale(), basis=m.Spline(knots=2, basis="bspline")),
+        m.Chain(m.Concat(a=m.LowRank(3), b=m.Chain(m.Scale(), m.RandomPatches((3, 4), patches=2, size=2, cells=1)))),
+        m.Chain(m.LowRank(5), m.Concat(a=m.Identity(), k=m.KMeansArchetypes(2, kernel="gaussian", n_init=1))),
+        m.Chain(m.Scale(), m.RandomPatches((3, 4), patches=4, size=2, cells=2)),
+        m.Chain(m.Scale(), m.Spline(knots=2)),
+    ],
+    "Concat": [m.Concat(a=m.Identity(), b=m.Concat(c=m.Constant()))],
+    "Constant": [m.Constant()],
+    "CrossEntropy": [m.CrossEntropy(), m.CrossEntropy(temperature=True)],
+    "CustomLoss": [m.CustomLoss("log cosh")],
+    "Diagonal": [m.Diagonal(), m.Diagonal(block="b", log_weight=-1.0)],
+    "EarlyStopping": [m.EarlyStopping(), m.EarlyStopping(patience=3)],
+    "FixedWeights": [m.FixedWeights([0, *np.linspace(0.5, 2.0, ROWS - 1)])],
+    "FromModule": [m.FromModule("small network"), m.FromModule("a linear map")],
+    "Frozen": [m.Frozen()],
+    "Graph": [
+        m.graphs.grid(3, 4),
+        m.graphs.grid(3, 4, neighbours=8),
+        m.graphs.grid(3, 4, vertical=False),
+        m.graphs.path(5),
+        m.graphs.ring(4),
+        m.graphs.nearest_neighbours(np.random.default_rng(0).normal(size=(20, 5)), 2),
+        m.Graph(3, [(2, 0), (1, 2)], names=["a", "b", "<i>"]),
+    ],
+    "GroupWeights": [
+        m.GroupWeights(),
+        m.GroupWeights([i % 4 for i in range(ROWS)]),
+        m.GroupWeights(["a", "b", "b"] * 15),
+    ],
+    "Huber": [m.Huber(), m.Huber(threshold=0.3)],
+    "Identity": [m.Identity()],
+    "KMeansArchetypes": [
+        m.KMeansArchetypes(per_class=3, n_init=2),
+        m.KMeansArchetypes(per_class=2, log_scale=0.5, n_init=1),
+        m.KMeansArchetypes(per_class=2, kernel="gaussian", n_init=1),
+        m.KMeansArchetypes(kernel="gaussian", total=5, n_init=1),
+    ],
+    "LogWeights": [m.LogWeights()],
+    "LowRank": [m.LowRank(1), m.LowRank(4)],
+    "Matrix": [
+        m.Matrix([[1, -2, 1] + [0] * 9, [0, 1.5] + [0] * 10], block="a"),
+        m.Matrix(sparse.coo_array(([1.0, -1.0], ([0, 0], [3, 20])), shape=(2, 24)), log_weight=1.0),
+    ],
+    "PowerTransform": [m.PowerTransform(), m.PowerTransform(shared=True)],
+    "RandomPatches": [m.RandomPatches((3, 4), patches=5, size=2, cells=2), m.RandomPatches((2, 2, 3), 3, 1, 1)],
+    "Ridge": [m.Ridge(), m.Ridge(block="a", log_weight=-2.0)],
+    "Scale": [m.Scale(), m.Scale(tuned=False)],
+    "SelectFeatures": [m.SelectFeatures(), m.SelectFeatures(fraction=0.25)],
+    "Smooth": [
+        m.Smooth(m.graphs.path(12), block="a"),
+        m.Smooth(m.graphs.grid(3, 4, horizontal=False), block="b"),
+        m.Smooth(m.Graph(12, []), block="b", log_weight=1.0),
+    ],
+    "Spline": [
+        m.Spline(),
+        m.Spline(knots=2, degree=1),
+        m.Spline(knots=3, degree=3, continuity=0),
+        m.Spline(knots=2, degree=2, basis="bspline"),
+        m.Spline(knots=2, degree=3, continuity=1, basis="bspline"),
+    ],
+    "SquaredError": [m.SquaredError()],
+    "Stack": [
+        m.Stack(one=m.Ridge(), two=m.Stack(three=m.Ridge(block="a"))),
+        m.Stack(
+            across=m.Smooth(m.graphs.grid(3, 4, vertical=False), block="a"),
+            down=m.Smooth(m.graphs.grid(3, 4, horizontal=False), block="a"),
+            each=m.Diagonal(block="b"),
+        ),
+    ],
+    "Sum": [
+        m.SumSquares(0.1) + m.ZeroSum(),
+        m.Box(-0.5, 0.5) + m.SumSquares(2.0),
+        m.AbsoluteValue(0.3) + m.SumSquares(0.2),
+        m.AbsoluteValue(0.3) + m.Box(-0.4, 0.9),
+        m.AbsoluteValue(0.1) + m.SumSquares(0.2) + m.Box(-0.2, None),
+        m.ZeroSum() + m.Box(-0.5, 0.3),
+        m.ZeroSum() + m.Box(-0.2, None),
+        m.ZeroSum() + m.AbsoluteValue(0.3),
+        m.ZeroSum() + m.SumSquares(0.4) + m.Box(0.0, 2.0),
+        m.ZeroSum() + m.AbsoluteValue(0.2) + m.SumSquares(0.4) + m.Box(-0.3, 0.2),
+    ],
+    "SumSquares": [m.SumSquares(0.25), m.SumSquares(0.0)],
+    "ZeroSum": [m.ZeroSum()],
 }
 
+for _name, _kind in REGISTRY.items():
+    if issubclass(_kind, Criterion | Method):
+        EXAMPLES.setdefault(_name, [_kind()])
+
 ALL = [piece for kind in REGISTRY for piece in EXAMPLES.get(kind, [])]
+
+
+def examples(kind: type[Piece]) -> list[Piece]:
+    """Return the examples of one kind of piece, such as all featurizers."""
+    return [piece for piece in ALL if isinstance(piece, kind)]

@@ -11,9 +11,30 @@ import numpy as np
 from torch import Tensor
 
 from .losses import Loss
-from .piece import REGISTRY, Omega, Piece
+from .piece import REGISTRY, Omega, Piece, register
 
-__all__ = ["Criterion", "Fit", "Method", "registered"]
+__all__ = ["Criterion", "EarlyStopping", "Fit", "Method", "registered"]
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class EarlyStopping(Piece):
+    """End a run when the loss on the *test* rows has not fallen for ``patience`` accepted iterates.
+
+    The iterate that did best on them is kept. They have then been used, so the data's ``final`` split, looked at once,
+    takes over the role of the test split.
+
+    Examples
+    --------
+    >>> EarlyStopping(patience=5)
+    EarlyStopping(patience=5)
+    """
+
+    patience: int = 20
+
+    def __post_init__(self) -> None:
+        if isinstance(self.patience, bool) or not isinstance(self.patience, int) or self.patience < 1:
+            raise ValueError(f"EarlyStopping: patience is {self.patience!r}, expected a whole number of at least 1.")
 
 
 @dataclass(frozen=True)
@@ -55,7 +76,18 @@ class Criterion(Piece, ABC):
 
 
 class Method(Piece, ABC):
-    """Description of how F(ω) is descended."""
+    """Description of how F(ω) is descended.
+
+    ``tolerance`` is that of the stopping residual and ``max_iterations`` the most evaluations, None where a method has
+    none.
+    """
+
+    tolerance: Any
+    max_iterations: Any
+
+    def resumed(self, last: Any) -> Method:
+        """Return the method that goes on after the iterate ``last``."""
+        return self
 
     @abstractmethod
     def iterates(self, problem: Any, omega: Omega | None = None) -> Iterator[Any]:

@@ -12,9 +12,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from .balance import balance
 from .piece import Piece, number, register
 
-__all__ = ["Box", "Frozen", "HyperPenalty", "Sum", "SumSquares", "ZeroSum"]
+__all__ = ["AbsoluteValue", "Box", "Cardinality", "Frozen", "HyperPenalty", "Sum", "SumSquares", "ZeroSum"]
 
 
 class HyperPenalty(Piece, ABC):
@@ -70,6 +71,32 @@ class SumSquares(HyperPenalty):
     def prox(self, omega: Tensor, step: float) -> Tensor:
         """Return ω / (1 + 2λt)."""
         return omega / (1 + 2 * self.weight * step)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class AbsoluteValue(HyperPenalty):
+    """r(ω) = λ ‖ω‖₁, λ = ``weight``; prox: soft threshold, sgn(ω) max(|ω| − λt, 0).
+
+    Examples
+    --------
+    >>> import torch
+    >>> AbsoluteValue(0.5).prox(torch.tensor([2.0, -0.3]), 1.0)
+    tensor([1.5000, -0.0000])
+    """
+
+    weight: float = 1e-3
+
+    def __post_init__(self) -> None:
+        number(self.weight, "AbsoluteValue: weight", low=0.0)
+
+    def value(self, omega: Tensor) -> Tensor:
+        """Return λ ‖ω‖₁."""
+        return self.weight * omega.abs().sum()
+
+    def prox(self, omega: Tensor, step: float) -> Tensor:
+        """Return ω moved by λt towards 0, and no further."""
+        return omega.sign() * (omega.abs() - self.weight * step).clamp_min(0.0)
 
 
 @register
@@ -132,6 +159,42 @@ class Box(HyperPenalty):
 
 @register
 @dataclass(frozen=True, repr=False)
+class Cardinality(HyperPenalty):
+    """r(ω) = 0 for ω ∈ {0, 1}ⁿ with ⌊f n⌋ ones, else +∞; f = ``fraction``.
+
+    Prox: the ⌊f n⌋ largest entries become 1, the others 0. Of equal entries the first ones stay.
+
+    Examples
+    --------
+    >>> import torch
+    >>> Cardinality(0.5).prox(torch.tensor([0.9, 1.2, -3.0, 0.1]), 1.0)
+    tensor([1., 1., 0., 0.])
+    """
+
+    fraction: float = 0.5
+
+    def __post_init__(self) -> None:
+        number(self.fraction, "Cardinality: fraction", low=0.0, high=1.0)
+
+    def count(self, n: int) -> int:
+        """Return ⌊f n⌋, the number of ones among n entries."""
+        return math.floor(self.fraction * n + 1e-9)  # 0.29 · 100 is 28.999… in floating point
+
+    def value(self, omega: Tensor) -> Tensor:
+        """Return 0 or +∞."""
+        ones = omega == 1
+        return _indicator((ones | (omega == 0)).all() & (ones.sum() == self.count(omega.numel())), omega)
+
+    def prox(self, omega: Tensor, step: float) -> Tensor:
+        """Return the nearest point with ⌊f n⌋ ones."""
+        order = omega.flatten().sort(descending=True, stable=True).indices
+        mask = torch.zeros_like(omega).flatten()
+        mask[order[: self.count(omega.numel())]] = 1
+        return mask.reshape(omega.shape)
+
+
+@register
+@dataclass(frozen=True, repr=False)
 class Frozen(HyperPenalty):
     """Hold a hyper-parameter at its starting value: it is not tuned, and its gradient not formed.
 
@@ -153,10 +216,17 @@ class Frozen(HyperPenalty):
 @register
 @dataclass(frozen=True, repr=False)
 class Sum(HyperPenalty):
-    """r = r₁ + r₂ for pairs whose joint prox is the prox of one after that of the other.
+    """r = r₁ + r₂ + … of different kinds among `AbsoluteValue`, `SumSquares`, `Box` and `ZeroSum`.
 
-    `SumSquares` + `ZeroSum`: block elimination of the optimality system [(1 + 2λt) I, 1; 1ᵀ, 0] gives
-    (ω − mean(ω)) / (1 + 2λt). `SumSquares` + `Box`: clip(ω / (1 + 2λt)), entry by entry.
+    Entry by entry the joint prox of the first three is exact: h(v) = clip(soft(v, λ₁t) / (1 + 2λ₂t)). With `ZeroSum`
+    it is h(v − ν) with the ν for which the entries sum to zero: h is monotone and piecewise linear, so that ν is found
+    exactly between two of its breakpoints. `SumSquares` + `ZeroSum` alone is (ω − mean(ω)) / (1 + 2λt).
+
+    Raises
+    ------
+    ValueError
+        For two of one kind, for `Cardinality` or `Frozen`, whose joint prox with others is not known, and for a `Box`
+        that holds no point of zero sum.
 
     Examples
     --------
@@ -169,25 +239,52 @@ class Sum(HyperPenalty):
     def __post_init__(self) -> None:
         if not all(isinstance(term, HyperPenalty) for term in self.terms) or len(self.terms) < 2:
             raise ValueError(f"Sum of {self.terms!r}: expected two or more hyper-penalties.")
-        kinds = sorted(type(term).__name__ for term in self.terms)
-        if tuple(kinds) not in _ORDER:
-            known = ", ".join(" + ".join(pair) for pair in _ORDER)
-            raise ValueError(f"The joint prox of {' + '.join(kinds)} is not known: use one of {known}.")
+        for index, term in enumerate(self.terms):
+            for other in self.terms[:index]:
+                if type(term) is type(other) or not {type(term), type(other)} <= set(_KNOWN):
+                    pair = " + ".join(sorted((type(term).__name__, type(other).__name__)))
+                    known = ", ".join(kind.__name__ for kind in _KNOWN)
+                    raise ValueError(f"The joint prox of {pair} is not known: add different ones of {known}.")
+        box = self._term(Box)
+        if self._term(ZeroSum) and isinstance(box, Box) and not box.ends()[0] <= 0 <= box.ends()[1]:
+            raise ValueError(f"{box!r} + ZeroSum() allows no value: expected low ≤ 0 ≤ high.")
+
+    def _term(self, kind: type[HyperPenalty]) -> HyperPenalty | None:
+        return next((term for term in self.terms if isinstance(term, kind)), None)
 
     def value(self, omega: Tensor) -> Tensor:
         """Return the sum of the values."""
         return torch.stack([term.value(omega) for term in self.terms]).sum()
 
     def prox(self, omega: Tensor, step: float) -> Tensor:
-        """Return the joint prox, each term's used once."""
-        order = _ORDER[tuple(sorted(type(term).__name__ for term in self.terms))]
-        for term in sorted(self.terms, key=lambda term: order.index(type(term).__name__)):
-            omega = term.prox(omega, step)
+        """Return the joint prox."""
+        if self._term(ZeroSum) is None:
+            return self._entrywise(omega, step)
+        if self._term(Box) is None and self._term(AbsoluteValue) is None:
+            return self._entrywise(omega - omega.mean(), step)
+        kinks = [-self._reach(step), self._reach(step)]
+        if isinstance(box := self._term(Box), Box):
+            # h reaches an end of the box where (|v| − λ₁t) / (1 + 2λ₂t) does.
+            kinks += [
+                end * self._shrink(step) + math.copysign(kinks[1], end) for end in box.ends() if math.isfinite(end)
+            ]
+        shift = balance(omega, kinks, lambda v: self._entrywise(v, step))
+        return self._entrywise(omega - shift, step)
+
+    def _entrywise(self, omega: Tensor, step: float) -> Tensor:
+        for kind in (AbsoluteValue, SumSquares, Box):
+            term = self._term(kind)
+            omega = omega if term is None else term.prox(omega, step)
         return omega
 
+    def _reach(self, step: float) -> float:
+        term = self._term(AbsoluteValue)
+        return term.weight * step if isinstance(term, AbsoluteValue) else 0.0
 
-_ORDER: dict[tuple[str, ...], tuple[str, ...]] = {
-    ("SumSquares", "ZeroSum"): ("ZeroSum", "SumSquares"),
-    ("Box", "SumSquares"): ("SumSquares", "Box"),
-}
-"""Known pairs, and the order in which their proxes compose to the joint one."""
+    def _shrink(self, step: float) -> float:
+        term = self._term(SumSquares)
+        return 1 + 2 * term.weight * step if isinstance(term, SumSquares) else 1.0
+
+
+_KNOWN = (AbsoluteValue, SumSquares, Box, ZeroSum)
+"""Kinds whose sums have a known prox."""

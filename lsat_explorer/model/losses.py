@@ -3,21 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from .piece import Omega, Piece, register, tensor
+from .piece import Omega, Piece, flag, number, register, tensor
+from .registered import Registered
 
-__all__ = ["CrossEntropy", "Loss", "SquaredError"]
+__all__ = ["Bisquare", "CrossEntropy", "CustomLoss", "Huber", "Loss", "SquaredError", "register_loss"]
 
 
 class Loss(Piece, ABC):
     """Description of a loss; parameters that it tunes live in ω under ``loss.``."""
 
     classifies = False
-    """Whether the targets are one-hot classes."""
+    """Whether the targets must be one-hot classes."""
 
     def init(self) -> Omega:
         """Return the starting values of the loss's own parameters."""
@@ -33,6 +35,9 @@ class Loss(Piece, ABC):
 class SquaredError(Loss):
     """ψ = (1/N) Σ_i ‖ŷ_i − y_i‖².
 
+    Serves regression, several outputs (multi-task), and one-hot targets (boolean, multi-class), as do all losses on
+    residuals.
+
     Examples
     --------
     >>> import torch
@@ -43,6 +48,64 @@ class SquaredError(Loss):
     def value(self, predictions: Tensor, targets: Tensor, omega: Omega) -> Tensor:
         """Return the mean squared norm of the errors."""
         return (predictions - targets).square().sum(1).mean()
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Huber(Loss):
+    """ψ = (1/N) Σ_i Σ_j h(ŷ_ij − y_ij), h(r) = r² for |r| ≤ M, M (2|r| − M) beyond; M = ``threshold``.
+
+    Equal to `SquaredError` for errors up to M, then linear with the same slope: one wrong target cannot outweigh the
+    rest. (Twice the Huber function of robust statistics.)
+
+    Examples
+    --------
+    >>> import torch
+    >>> Huber(1.0).value(torch.tensor([[3.0, 0.5]]), torch.zeros(1, 2), {}).item()
+    5.25
+    """
+
+    threshold: float = 1.0
+
+    def __post_init__(self) -> None:
+        _positive(self.threshold, "Huber: threshold")
+
+    def value(self, predictions: Tensor, targets: Tensor, omega: Omega) -> Tensor:
+        """Return the mean over rows of the sum over outputs."""
+        size, M = (predictions - targets).abs(), self.threshold
+        return torch.where(size <= M, size.square(), M * (2 * size - M)).sum(1).mean()
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Bisquare(Loss):
+    """ψ = (1/N) Σ_i Σ_j b(ŷ_ij − y_ij), b(r) = (M²/6)(1 − (1 − (r/M)²)³) for |r| ≤ M, M²/6 beyond; M = ``threshold``.
+
+    Tukey's bisquare: about r²/2 for small errors, flat beyond M, so that outliers count but do not pull. It is not
+    convex, and flat where every error exceeds M: choose M by the errors at the start.
+
+    Examples
+    --------
+    >>> import torch
+    >>> round(Bisquare(3.0).value(torch.tensor([[9.0]]), torch.tensor([[1.0]]), {}).item(), 6)
+    1.5
+    """
+
+    threshold: float = 1.0
+
+    def __post_init__(self) -> None:
+        _positive(self.threshold, "Bisquare: threshold")
+
+    def value(self, predictions: Tensor, targets: Tensor, omega: Omega) -> Tensor:
+        """Return the mean over rows of the sum over outputs."""
+        M = self.threshold
+        inside = (1 - ((predictions - targets) / M).square()).clamp_min(0.0)
+        return (M**2 / 6 * (1 - inside**3)).sum(1).mean()
+
+
+def _positive(value: float, name: str) -> None:
+    if number(value, name, low=0.0) == 0.0:
+        raise ValueError(f"{name} is {value!r}: expected a number above 0.")
 
 
 @register
@@ -64,8 +127,7 @@ class CrossEntropy(Loss):
     classifies = True
 
     def __post_init__(self) -> None:
-        if not isinstance(self.temperature, bool):
-            raise ValueError(f"CrossEntropy: temperature is {self.temperature!r}, expected True (tuned) or False.")
+        flag(self.temperature, "CrossEntropy: temperature")
 
     def init(self) -> Omega:
         """Return ``log_temperature`` τ = 0 when it is tuned."""
@@ -78,3 +140,60 @@ class CrossEntropy(Loss):
     def value(self, predictions: Tensor, targets: Tensor, omega: Omega) -> Tensor:
         """Return the mean cross-entropy."""
         return -(targets * torch.log_softmax(self.scores(predictions, omega), dim=1)).sum(1).mean()
+
+
+_LOSSES: Registered[Callable[[Tensor, Tensor], Tensor]] = Registered("loss", "register_loss")
+
+
+def register_loss(name: str, function: Callable[[Tensor, Tensor], Tensor]) -> None:
+    """Make a loss of your own known as ``name``, for `CustomLoss`; a name given again is replaced.
+
+    Parameters
+    ----------
+    name : str
+        What recipes call it.
+    function : callable
+        Torch function of predictions and targets, both (N, m), that returns a scalar.
+
+    Examples
+    --------
+    >>> register_loss("absolute error", lambda predictions, targets: (predictions - targets).abs().sum(1).mean())
+    >>> CustomLoss("absolute error")
+    CustomLoss(name="absolute error")
+    """
+    _LOSSES.add(name, function)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class CustomLoss(Loss):
+    """ψ = f(ŷ, y), f any torch function that `register_loss` made known under ``name``.
+
+    A recipe holds the name only: nothing is imported, and a file that names a loss of another program is refused until
+    that loss is registered here too.
+
+    Raises
+    ------
+    ValueError
+        When no loss of that name is registered; when f does not return a scalar tensor.
+
+    Examples
+    --------
+    >>> import torch
+    >>> register_loss("largest error", lambda predictions, targets: (predictions - targets).abs().amax())
+    >>> CustomLoss("largest error").value(torch.tensor([[3.0]]), torch.tensor([[1.0]]), {}).item()
+    2.0
+    """
+
+    name: str
+
+    def __post_init__(self) -> None:
+        _LOSSES.get(self.name)
+
+    def value(self, predictions: Tensor, targets: Tensor, omega: Omega) -> Tensor:
+        """Return f(predictions, targets)."""
+        value = _LOSSES.get(self.name)(predictions, targets)
+        if not isinstance(value, Tensor) or value.ndim:
+            got = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else repr(value)
+            raise ValueError(f"The loss {self.name!r} returned {got}: expected a scalar tensor, such as a mean.")
+        return value

@@ -11,7 +11,19 @@ from typing import Any, ClassVar, TypeVar
 import torch
 from torch import Tensor
 
-__all__ = ["Omega", "Piece", "decode", "encode", "nearest", "number", "register", "source"]
+__all__ = [
+    "Omega",
+    "Piece",
+    "decode",
+    "encode",
+    "flag",
+    "nearest",
+    "number",
+    "one_of",
+    "register",
+    "source",
+    "whole",
+]
 
 Omega = dict[str, Tensor]
 """Values of hyper-parameters by dotted name, in order."""
@@ -39,7 +51,9 @@ class Piece:
 
     def to_code(self, prefix: str = "", indent: int | None = None) -> str:
         """Return the call that makes this piece."""
-        arguments = [(f"{name}=", source(item, prefix, _deeper(indent))) for name, item in self._arguments()]
+        arguments = [
+            (f"{name}=" if name else "", source(item, prefix, _deeper(indent))) for name, item in self._arguments()
+        ]
         return _bracket(f"{prefix}{type(self).__name__}(", arguments, ")", indent)
 
     def to_dict(self) -> dict[str, Any]:
@@ -66,7 +80,7 @@ class Piece:
             raise ValueError(f"{where}: {error}") from error
 
     def _arguments(self) -> list[tuple[str, Any]]:
-        """Return the keyword arguments that differ from their defaults."""
+        """Return the keyword arguments that differ from their defaults; a positional one has no name."""
         members = self.members_field
         if members is not None:
             return list(getattr(self, members).items())
@@ -159,6 +173,28 @@ def number(value: Any, name: str, *, low: float = -math.inf, high: float = math.
         )
         raise ValueError(f"{name} is {value!r}: expected a finite number {between}".rstrip() + ".")
     return float(value)
+
+
+def whole(value: Any, name: str, *, low: int = 1, high: int = 10_000_000) -> int:
+    """Check a whole number for a piece's ``__post_init__``; low and high are allowed themselves."""
+    if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
+        raise ValueError(f"{name} is {value!r}: expected a whole number from {low} to {high:,}.")
+    return value
+
+
+def flag(value: Any, name: str) -> bool:
+    """Check a True or False for a piece's ``__post_init__``."""
+    if not isinstance(value, bool):
+        raise ValueError(f"{name} is {value!r}: expected True or False.")
+    return value
+
+
+def one_of(value: Any, name: str, allowed: Iterable[Any]) -> Any:
+    """Check a choice between a few values for a piece's ``__post_init__``."""
+    choices = list(allowed)
+    if isinstance(value, bool) or value not in choices:
+        raise ValueError(f"{name} is {value!r}: expected one of {', '.join(map(str, choices))}.")
+    return value
 
 
 def tensor(value: float) -> Tensor:

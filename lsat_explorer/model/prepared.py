@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -65,6 +65,11 @@ class Prepared:
         """Return the features of ``inputs`` (N, d) by block, each (N, width)."""
         return {name: b.features(within(name, omega), b.precompute(inputs)) for name, b in self.parts.items()}
 
+    def moving(self, names: Iterable[str]) -> set[str]:
+        """Return the blocks that own one of the ``names`` of `init`, all of them dotted."""
+        given = set(names)
+        return {part for part, block in self.parts.items() if given & prefixed(part, block.init()).keys()}
+
     def columns(self) -> dict[str, slice]:
         """Return the columns of the feature matrix that each block takes."""
         columns, start = {}, 0
@@ -99,10 +104,18 @@ class Featurizer(Piece, ABC):
 
 
 class Members:
-    """Named members given as keywords, for pieces made of pieces."""
+    """Named members given as keywords, for pieces made of pieces; their order counts."""
 
     members_field: ClassVar[str | None] = "members"
     members: dict[str, Piece]
+
+    def __eq__(self, other: object) -> bool:
+        if type(self) is not type(other) or not isinstance(other, Members):
+            return NotImplemented
+        return list(self.members.items()) == list(other.members.items())
+
+    def __hash__(self) -> int:
+        return hash((type(self), tuple(self.members.items())))
 
     def _accept(self, members: Mapping[str, Piece], kind: type[Piece]) -> None:
         noun = kind.__name__.lower()

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
-from .choices import Criterion, Method, registered
+from .choices import Criterion, EarlyStopping, Method, registered
 from .data_weights import DataWeights
 from .featurizers import Concat, Constant, Scale
 from .hyper_penalties import HyperPenalty
@@ -42,6 +42,8 @@ class Recipe(Piece):
         The rows on which ψ is taken.
     method : Method
         How F = ψ + r is descended.
+    early_stopping : EarlyStopping or None
+        Whether the test rows end the run; the data need a test split then.
     seed : int
         Seeds every random choice.
     dtype : {"float64", "float32"}
@@ -71,6 +73,7 @@ class Recipe(Piece):
     hyper_penalties: dict[str, HyperPenalty] = field(default_factory=dict)
     criterion: Criterion = field(default_factory=registered("HeldOut"))
     method: Method = field(default_factory=registered("ProximalGradient"))
+    early_stopping: EarlyStopping | None = None
     seed: int = 0
     dtype: str = "float64"
     device: str = "cpu"
@@ -158,6 +161,7 @@ _KINDS: tuple[tuple[str, type, bool], ...] = (
     ("loss", Loss, True),
     ("criterion", Criterion, False),
     ("method", Method, False),
+    ("early_stopping", EarlyStopping, True),
 )
 
 

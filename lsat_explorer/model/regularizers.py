@@ -5,16 +5,19 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
+import numpy as np
 import torch
 from scipy import sparse
 
 from ..solve.weighted import PenaltyMatrix
-from .graphs import Graph
+from .constants import as_constant, as_sparse
+from .graph import Graph
 from .piece import Omega, Piece, number, prefixed, register, tensor
 from .prepared import Members, named_columns
 
-__all__ = ["Regularizer", "Ridge", "Smooth", "Stack"]
+__all__ = ["Diagonal", "Matrix", "Regularizer", "Ridge", "Smooth", "Stack"]
 
 
 class Regularizer(Piece, ABC):
@@ -48,6 +51,10 @@ class _OneMatrix(Regularizer):
     def matrix(self, n: int) -> sparse.csr_array:
         """Return R (q, n) for n coefficients."""
 
+    def groups(self, n: int) -> np.ndarray | None:
+        """Return the entry of the log weight (q,) that each row of R takes; None where all share one."""
+        return None
+
     def init(self, columns: Mapping[str, slice]) -> Omega:
         """Return the starting log weight."""
         return {"log_weight": tensor(self.log_weight)}
@@ -59,7 +66,8 @@ class _OneMatrix(Regularizer):
         mine = named_columns(columns, self.block)
         total = named_columns(columns, None).stop
         name = f"{prefix}.log_weight" if prefix else "log_weight"
-        return [PenaltyMatrix(name, self.matrix(mine.stop - mine.start), mine.start, total, device=device)]
+        n = mine.stop - mine.start
+        return [PenaltyMatrix(name, self.matrix(n), mine.start, total, self.groups(n), device=device)]
 
 
 @register
@@ -76,6 +84,76 @@ class Ridge(_OneMatrix):
     def matrix(self, n: int) -> sparse.csr_array:
         """Return the identity (n, n)."""
         return sparse.csr_array(sparse.eye_array(n))
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Diagonal(_OneMatrix):
+    """Σ_j e^{2ω_j} ‖θ_j‖², one log weight ω_j for each feature of one block, or of all; ``log_weight`` (n,).
+
+    ``log_weight`` here is where all of them start. A feature whose weight grows is switched off, one by one.
+
+    Examples
+    --------
+    >>> Diagonal(block="pixels")
+    Diagonal(block="pixels")
+    """
+
+    def init(self, columns: Mapping[str, slice]) -> Omega:
+        """Return the starting log weight of each feature."""
+        mine = named_columns(columns, self.block)
+        return {"log_weight": torch.full((mine.stop - mine.start,), float(self.log_weight), dtype=torch.float64)}
+
+    def matrix(self, n: int) -> sparse.csr_array:
+        """Return the identity (n, n)."""
+        return sparse.csr_array(sparse.eye_array(n))
+
+    def groups(self, n: int) -> np.ndarray:
+        """Return the number of each row."""
+        return np.arange(n)
+
+
+@register
+@dataclass(frozen=True, repr=False, init=False)
+class Matrix(_OneMatrix):
+    """e^{2ω} ‖R θ‖²_F with a constant matrix R (q, n) of your own on n features, ω = ``log_weight``.
+
+    Parameters
+    ----------
+    R : array-like, scipy sparse, or dict
+        The matrix. A dense one is kept as nested tuples, a sparse one as its shape and entries,
+        ``{"shape": (q, n), "entries": ((row, column, value), …)}``, which can be given too.
+    block : str or None
+        The block of features; None for all.
+    log_weight : float
+        Where ω starts.
+
+    Raises
+    ------
+    ValueError
+        When R is no finite matrix, or its columns are not as many as the features.
+
+    Examples
+    --------
+    >>> Matrix([[1, -2, 1]], block="pixels")
+    Matrix(block="pixels", R=((1.0, -2.0, 1.0),))
+    """
+
+    R: Any = None
+
+    def __init__(self, R: Any, block: str | None = None, log_weight: float = 0.0) -> None:
+        object.__setattr__(self, "R", as_constant(R))
+        object.__setattr__(self, "block", block)
+        object.__setattr__(self, "log_weight", log_weight)
+        self.__post_init__()
+
+    def matrix(self, n: int) -> sparse.csr_array:
+        """Return R (q, n)."""
+        found = as_sparse(self.R)
+        if found.shape[1] != n:
+            where = "the features are" if self.block is None else f"block {self.block!r} has"
+            raise ValueError(f"Matrix: R has {found.shape[1]} columns and {where} {n}: give one column a feature.")
+        return found
 
 
 @register
@@ -114,7 +192,7 @@ class Smooth(_OneMatrix):
 
 
 @register
-@dataclass(frozen=True, repr=False, init=False)
+@dataclass(frozen=True, repr=False, init=False, eq=False)
 class Stack(Members, Regularizer):
     """The sum of named regularizers, each with its own log weight.
 

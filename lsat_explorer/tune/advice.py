@@ -40,7 +40,8 @@ def notes(problem: Problem, last: Iterate) -> list[str]:
             f"There are {count:,} hyper-parameters and {rows:,} rows that judge them: the validation loss says little "
             "about new rows."
         )
-    idle = [_short(m.name) for m in problem.penalty_matrices if m.name in problem.tuned and _idle(problem, last, m.name)]
+    tuned = [matrix.name for matrix in problem.penalty_matrices if matrix.name in problem.tuned]
+    idle = [_short(name) for name in tuned if _idle(problem, last, name)]
     if idle:
         found.append(
             f"The weight of {' and '.join(idle)} became so small that the penalty does nothing: "

@@ -60,7 +60,7 @@ class Rule(Protocol):
 def descend(problem: Problem, omega: Omega | None, rule: Rule) -> Iterator[Iterate]:
     """Yield the solved starting point, then one iterate a step until one has a final status."""
     began = time.perf_counter()
-    point = problem.evaluate(problem.init() if omega is None else omega)
+    point = problem.start(omega)
     last, gradient = start_iterate(problem, point, rule.max_iterations)
     t = rule.first_step(max((float(g.abs().max()) for g in gradient.values()), default=0.0))
     last = replace(last, step=t)

@@ -101,7 +101,7 @@ class Problem:
         self.fits = tuple(self.criterion.fits(len(positions)))
         scored = {p for fit in self.fits for p in fit.scored}
         tuned = [name.removeprefix("featurizer.") for name in self.tuned_below("featurizer")]
-        self._moves = {block for block in self.columns if any(name.rpartition(".")[0] == block for name in tuned)}
+        self._moves = self.prepared.moving(tuned)
         whole = len(positions) == 1
         self.parts: list[Part] = []
         for p, index in enumerate(positions):
@@ -150,6 +150,21 @@ class Problem:
     def evaluate(self, omega: Omega) -> Evaluation:
         """Solve at ``omega`` and return F with its parts; a failed solve gives F = +∞ and its outcome."""
         return evaluate(self, omega)
+
+    def start(self, omega: Omega | None) -> Evaluation:
+        """Evaluate a starting point, ``init()`` for None.
+
+        Entries outside the domain of their hyper-penalty, such as a mask of ones, are first brought there by one
+        proximal gradient step.
+        """
+        at = self.evaluate(self.init() if omega is None else omega)
+        if math.isfinite(at.penalty) or not math.isfinite(at.loss):
+            return at
+        gradient, outside = self.gradient(at), {}
+        for name in self.tuned:
+            if not math.isfinite(float(self.hyper_penalties[name].value(at.omega[name]))):
+                outside[name] = self.hyper_penalties[name].prox(at.omega[name] - gradient[name], 1.0)
+        return self.evaluate({**at.omega, **outside})
 
     def gradient(self, at: Evaluation) -> Omega:
         """Return ∇ψ at an evaluated point, by name, for the tuned entries of ω."""

@@ -70,7 +70,7 @@ class LBFGS(Method):
         """Yield the solved starting point, then one iterate an evaluation; the last has a final status."""
         began = time.perf_counter()
         space = Coordinates(problem, "LBFGS")
-        point = problem.evaluate(problem.init() if omega is None else omega)
+        point = problem.start(omega)
         last, gradient = start_iterate(problem, point, self.max_iterations)
         residual = space.residual(point.omega, gradient) if gradient else math.nan
         if last.status is Status.RUNNING and residual <= self.tolerance:

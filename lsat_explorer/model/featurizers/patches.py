@@ -1,0 +1,140 @@
+"""Responses of images to random patches of the training images."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+from torch.nn.functional import adaptive_avg_pool2d, conv2d
+
+from ..piece import Omega, register, whole
+from ..prepared import Block, Featurizer
+
+__all__ = ["RandomPatches"]
+
+_NUMBERS = 2**22
+"""Most responses held at once."""
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class RandomPatches(Featurizer):
+    """Mean over cells of max(0, x ∗ p_l), p₁ … p_s random patches of the training images: s · cells² features.
+
+    A patch is cut at a random place of a random training image, its mean subtracted and its norm set to one; flat
+    places, such as empty corners, are passed over. Each is correlated with the image at every place where it fits
+    inside, negative responses are set to zero, and their mean is taken over each of cells × cells equal parts. Nothing
+    is in ω.
+
+    Parameters
+    ----------
+    image_shape : tuple of int
+        (h, w) or (h, w, colours) of the inputs, which are images row by row, colours last.
+    patches : int
+        s, the number of patches.
+    size : int
+        Height and width of a patch.
+    cells : int
+        Parts along each side over which responses are averaged.
+
+    Raises
+    ------
+    ValueError
+        When the inputs are no images of that shape, a patch or the cells do not fit, or all images are flat.
+
+    Examples
+    --------
+    >>> RandomPatches((28, 28), patches=50)
+    RandomPatches(image_shape=(28, 28), patches=50)
+    """
+
+    image_shape: tuple[int, ...]
+    patches: int = 200
+    size: int = 6
+    cells: int = 4
+
+    def __post_init__(self) -> None:
+        name = "RandomPatches"
+        if not isinstance(self.image_shape, tuple | list) or len(self.image_shape) not in (2, 3):
+            raise ValueError(f"{name}: image_shape is {self.image_shape!r}, expected (h, w) or (h, w, colours).")
+        for part in self.image_shape:
+            whole(part, f"{name}: image_shape holds what is no size, it", high=100_000)
+        object.__setattr__(self, "image_shape", tuple(self.image_shape))
+        for field in ("patches", "size", "cells"):
+            whole(getattr(self, field), f"{name}: {field}", high=100_000)
+        short = min(self.image_shape[:2])
+        if self.size > short:
+            raise ValueError(f"{name}: a patch of size {self.size} does not fit into images {self.image_shape}.")
+        if self.cells > short - self.size + 1:
+            raise ValueError(
+                f"{name}: cells is {self.cells}, but a patch of size {self.size} has {short - self.size + 1} places "
+                f"along the shorter side of images {self.image_shape}."
+            )
+
+    def block(self, inputs: Tensor, targets: Tensor, generator: torch.Generator) -> Block:
+        """Return the block with patches of inputs (k, d)."""
+        d = 1
+        for part in self.image_shape:
+            d *= part
+        if inputs.shape[1] != d:
+            raise ValueError(f"RandomPatches: images {self.image_shape} have {d} pixels, the inputs {inputs.shape[1]}.")
+        return _Patches(self._draw(inputs, generator), self.image_shape, self.cells)
+
+    def _draw(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
+        """Return patches (s, colours, size, size), a few rounds of drawing where many places are flat."""
+        h, w = self.image_shape[:2]
+        span = torch.arange(self.size)
+        kept: list[Tensor] = []
+        found = 0
+        for _ in range(50):
+            image, top, left = (
+                torch.randint(high, (2 * self.patches,), generator=generator)
+                for high in (len(inputs), h - self.size + 1, w - self.size + 1)
+            )
+            images = _images(inputs[image.to(inputs.device)].double(), self.image_shape).cpu()
+            rows, columns = top[:, None] + span, left[:, None] + span
+            drawn = images[torch.arange(len(images))[:, None, None], :, rows[:, :, None], columns[:, None, :]]
+            drawn = drawn.movedim(-1, 1)
+            centred = drawn - drawn.mean((1, 2, 3), keepdim=True)
+            norm = centred.square().sum((1, 2, 3)).sqrt()
+            uneven = norm > 1e-6 * drawn.abs().amax((1, 2, 3)).clamp_min(1e-300)
+            kept.append(centred[uneven] / norm[uneven, None, None, None])
+            found += len(kept[-1])
+            if found >= self.patches:
+                return torch.cat(kept)[: self.patches].contiguous().to(inputs.device)
+        raise ValueError(f"RandomPatches: {found} of {100 * self.patches} patches of size {self.size} were not flat.")
+
+    def restore_block(self, state: dict[str, Tensor]) -> Block:
+        """Return the block again."""
+        return _Patches(state["patches"], self.image_shape, self.cells)
+
+
+def _images(rows: Tensor, shape: tuple[int, ...]) -> Tensor:
+    """Return rows (N, d) as images (N, colours, h, w)."""
+    if len(shape) == 2:
+        return rows.reshape(-1, 1, *shape)
+    return rows.reshape(-1, *shape).movedim(-1, 1)
+
+
+class _Patches(Block):
+    def __init__(self, patches: Tensor, shape: tuple[int, ...], cells: int) -> None:
+        # One layout, whatever the strides of the patches drawn: the arithmetic of a model read from a file is the same.
+        self._patches, self._shape, self._cells = patches.flatten().view(patches.shape), shape, cells
+        self.width = len(patches) * cells**2
+
+    def precompute(self, inputs: Tensor) -> Tensor:
+        size = self._patches.shape[-1]
+        places = (self._shape[0] - size + 1) * (self._shape[1] - size + 1)
+        chunk = max(1, _NUMBERS // (len(self._patches) * places))
+        return torch.cat([self._responses(rows) for rows in inputs.split(chunk)])
+
+    def _responses(self, rows: Tensor) -> Tensor:
+        found = conv2d(_images(rows, self._shape), self._patches.to(rows.dtype)).relu_()
+        return adaptive_avg_pool2d(found, self._cells).flatten(1)
+
+    def features(self, omega: Omega, computed: Tensor) -> Tensor:
+        return computed
+
+    def state(self) -> dict[str, Tensor]:
+        return {"patches": self._patches}
