@@ -1,0 +1,71 @@
+"""A plotly figure as a widget that is quick to import and whose views can be taken away while it is drawn."""
+
+from __future__ import annotations
+
+import re
+import sys
+from copy import deepcopy
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from lsat_explorer.widgets.base import static
+
+__all__ = ["figure_widget"]
+
+_SLOW = "rfc3987_syntax"
+_EXPORT = re.compile(r"export\s*\{[^{}]*?([\w$]+) as default\s*\}")
+
+
+def figure_widget(figure: Any) -> Any:
+    """Return a ``plotly.graph_objects.FigureWidget`` of a figure: no tool bar, as wide as its place.
+
+    Parameters
+    ----------
+    figure : plotly.graph_objects.Figure
+        The figure to make live.
+    """
+    widget = _live_plot()(figure)
+    widget._whole = True
+    widget._config = widget._config | {"displayModeBar": False, "responsive": True}
+    widget.add_class("lsat-plot")
+    return widget
+
+
+@cache
+def _live_plot() -> Any:
+    base = _figure_widget_class()
+    module = base._esm.read_text(encoding="utf-8") if isinstance(base._esm, Path) else str(base._esm)
+
+    class LivePlot(base):  # type: ignore[misc, valid-type]
+        _esm = _followed(module)
+        _whole = False  # until plotly's own making is done
+
+        def get_state(self, *args: Any, **kwargs: Any) -> Any:
+            # A page that is loaded again asks for traits that plotly set once: later points went out as messages.
+            if self._whole:
+                self._trait_values |= {"_widget_data": deepcopy(self._data), "_widget_layout": deepcopy(self._layout)}
+            return super().get_state(*args, **kwargs)
+
+    return LivePlot
+
+
+def _followed(module: str) -> str:
+    """Return plotly's module with ours behind it, or plotly's alone if it does not end as it did."""
+    *_, last = (None, *_EXPORT.finditer(module))
+    return module if last is None else f"{module[: last.start()]}const plotly = {last[1]};\n{static('live_plot.js')}"
+
+
+def _figure_widget_class() -> Any:
+    # plotly imports nbformat, that jsonschema, and that compiles 38 grammars to check international addresses, which
+    # neither plotly nor this package ever does: five sixths of the time until the first view is there. Where the module
+    # is missing jsonschema does without, so for this one import it is.
+    hidden = _SLOW not in sys.modules
+    if hidden:
+        sys.modules[_SLOW] = None  # type: ignore[assignment]
+    try:
+        from plotly.graph_objects import FigureWidget
+    finally:
+        if hidden:
+            del sys.modules[_SLOW]
+    return FigureWidget

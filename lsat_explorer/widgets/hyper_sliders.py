@@ -1,0 +1,107 @@
+"""Sliders for the numbers of a recipe that shape the tuning itself."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+import traitlets
+
+from lsat_explorer.model.recipe import Recipe
+from lsat_explorer.widgets.base import View
+from lsat_explorer.widgets.knobs import knobs, set_knob
+from lsat_explorer.widgets.shown import Shown, looks, script
+
+__all__ = ["HyperSliders"]
+
+
+class HyperSliders(Shown, View):
+    """A slider for each hyper-hyper-parameter of a recipe: strengths of penalties, bounds, first step, stopping.
+
+    Moving one replaces `recipe`, which is frozen, and tells the run, if there is one: it takes the change up at its
+    next iteration, with a fresh step size, from where ω is now.
+
+    Parameters
+    ----------
+    source : Recipe or Run
+        The recipe to change, or a run whose recipe to change while it goes on.
+    **settings
+        ``group``: show only ``"penalties"``, ``"loss"`` or ``"method"``; ``layout``.
+
+    Attributes
+    ----------
+    recipe : Recipe
+        The recipe with the present values. Assigning another one shows its numbers.
+    values : dict of str to float
+        The present values by path, such as ``"method/step"``. Assigning a dict moves the sliders.
+    run : Run or None
+        What is told of a change.
+
+    Raises
+    ------
+    ValueError
+        If ``source`` is neither a recipe nor a run.
+
+    Examples
+    --------
+    >>> sliders = HyperSliders(Recipe())
+    >>> sliders.values = {**sliders.values, "method/step": 0.5}
+    >>> sliders.recipe.method.step
+    0.5
+    """
+
+    _esm = script("hyper_sliders.js")
+    _css = looks("hyper_sliders.css")
+
+    recipe = traitlets.Instance(Recipe)
+    values = traitlets.Dict().tag(sync=True)
+    group = traitlets.Enum(["", "penalties", "loss", "method", "none"], "").tag(sync=True)
+    _knobs: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    _problem = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, source: Any, **settings: Any) -> None:
+        recipe = source if isinstance(source, Recipe) else getattr(source, "recipe", None)
+        if not isinstance(recipe, Recipe):
+            raise ValueError(f"HyperSliders got {type(source).__name__}: give a Recipe or a Run.")
+        self.run = None if isinstance(source, Recipe) else source
+        self._start: dict[str, float] = {}
+        self._settled: dict[str, float] = {}
+        super().__init__(recipe=recipe, **settings)
+        self.add_class("lsat-live")
+
+    @traitlets.observe("recipe")
+    def _show(self, change: Any) -> None:
+        found = knobs(change.new)
+        self._start = {knob.path: self._start.get(knob.path, knob.value) for knob in found}
+        self._settled = {knob.path: knob.value for knob in found}
+        self._knobs = [asdict(knob) | {"start": self._start[knob.path]} for knob in found]
+        self.values = dict(self._settled)
+
+    @traitlets.observe("values")
+    def _take(self, change: Any) -> None:
+        moved = {path: value for path, value in change.new.items() if self._settled.get(path) != value}
+        if not moved and len(change.new) == len(self._settled):
+            return
+        try:
+            recipe = self.recipe
+            for path, value in moved.items():
+                recipe = set_knob(recipe, path, value)
+            if self.run is not None:
+                self.run.change(recipe)
+        except ValueError as error:
+            self._problem = str(error)
+            self.values = dict(self._settled)
+            return
+        self._problem = ""
+        self.recipe = recipe
+        self.values = dict(self._settled)  # as the piece took it, and with every number that was left out
+
+    def picture(self) -> bytes:
+        """Return the sliders as a PNG."""
+        from lsat_explorer.widgets.stills import sliders_picture
+
+        return sliders_picture(knobs(self.recipe))
+
+    def sentence(self) -> str:
+        """Return what the view is."""
+        return "HyperSliders: the hyper-hyper-parameters of a recipe"

@@ -1,0 +1,186 @@
+"""The hyper-hyper-parameters of a recipe: numbers that shape the tuning itself, found by walking the description."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass, replace
+from typing import Any
+
+from lsat_explorer.model.recipe import Recipe
+
+__all__ = ["Knob", "knobs", "set_knob"]
+
+SEPARATOR = "/"  # between the parts of a path; names of ω hold dots
+
+
+@dataclass(frozen=True)
+class Knob:
+    """One number of a recipe that a slider can move.
+
+    Parameters
+    ----------
+    path : str
+        Where it is, such as ``"method/step"`` or ``"hyper_penalties/data_weights.log_weight/terms/0/weight"``.
+    value, low, high : float
+        Its value, and the ends of the slider. A value outside them may be typed.
+    log : bool
+        Whether equal distances on the slider are equal ratios.
+    whole : bool
+        Whether only whole numbers make sense.
+    group : str
+        ``"penalties"``, ``"loss"`` or ``"method"``: the part of the recipe that it belongs to.
+    label : str
+        Its visible name.
+    meaning : str
+        One sentence that says what the number does.
+    """
+
+    path: str
+    value: float
+    low: float
+    high: float
+    log: bool
+    whole: bool
+    group: str
+    label: str
+    meaning: str
+
+
+@dataclass(frozen=True)
+class _Rule:
+    low: float
+    high: float
+    log: bool
+    label: str
+    meaning: str
+    whole: bool = False
+
+
+_RULES: dict[tuple[str, str], _Rule] = {
+    ("SumSquares", "weight"): _Rule(
+        1e-6, 1e2, True, "λ of {of}", "Strength λ of the penalty λ‖ω‖² on {of}: larger keeps {them} nearer to 0."
+    ),
+    ("AbsoluteValue", "weight"): _Rule(
+        1e-6, 1e2, True, "λ of {of}", "Strength λ of the penalty λ‖ω‖₁ on {of}: larger sets more of {them} to 0."
+    ),
+    ("Box", "low"): _Rule(-12, 12, False, "{of}, least", "Least value that {of} may take, in log units."),
+    ("Box", "high"): _Rule(-12, 12, False, "{of}, most", "Greatest value that {of} may take, in log units."),
+    ("Cardinality", "fraction"): _Rule(0, 1, False, "share of {of}", "Share of {of} that is kept."),
+    ("Huber", "threshold"): _Rule(1e-3, 1e3, True, "Huber threshold", "Error beyond which the loss grows linearly."),
+    ("Bisquare", "threshold"): _Rule(1e-3, 1e3, True, "bisquare threshold", "Error beyond which the loss is flat."),
+}
+
+_METHOD_RULES = {
+    "step": _Rule(1e-4, 1e4, True, "first step size", "Step size t of the first iteration after a start or a change."),
+    "tolerance": _Rule(1e-8, 1.0, True, "tolerance", "The run has converged once the stopping residual is below this."),
+    "max_iterations": _Rule(
+        1, 5000, True, "maximum iterations", "The run ends after so many if it has not converged.", whole=True
+    ),
+}
+for _method in ("ProximalGradient", "LineSearch", "LBFGS"):
+    _RULES |= {(_method, _field): _rule for _field, _rule in _METHOD_RULES.items()}
+
+_GROUPS = {"hyper_penalties": "penalties", "loss": "loss", "method": "method"}
+
+_NAMES = {"data_weights.log_weight": "log row weights", "loss.log_temperature": "log temperature"}
+"""Names of ω that have everyday words; the others show their own last parts."""
+
+
+def knobs(recipe: Recipe) -> list[Knob]:
+    """Return the hyper-hyper-parameters of a recipe, in its order.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The description to search: its hyper-penalties, its loss and its method.
+
+    Examples
+    --------
+    >>> [knob.path for knob in knobs(Recipe())]
+    ['method/step', 'method/tolerance', 'method/max_iterations']
+    """
+    found = [knob for part, group in _GROUPS.items() for knob in _walk(getattr(recipe, part), part, group, "")]
+    return [knob for knob in found if math.isfinite(knob.value)]
+
+
+def _walk(value: Any, path: str, group: str, of: str) -> Iterator[Knob]:
+    if isinstance(value, Mapping):
+        for name, item in value.items():
+            yield from _walk(item, f"{path}{SEPARATOR}{name}", group, str(name))
+    elif isinstance(value, tuple):
+        for index, item in enumerate(value):
+            yield from _walk(item, f"{path}{SEPARATOR}{index}", group, of)
+    elif is_dataclass(value) and not isinstance(value, type):
+        for field in fields(value):
+            rule = _RULES.get((type(value).__name__, field.name))
+            item = getattr(value, field.name)
+            inside = f"{path}{SEPARATOR}{field.name}"
+            if rule is not None:
+                if item is not None:  # a bound that is left open has no place on a slider
+                    yield _knob(rule, inside, float(item), group, of)
+            else:
+                yield from _walk(item, inside, group, of)
+
+
+def _knob(rule: _Rule, path: str, value: float, group: str, of: str) -> Knob:
+    low, high = rule.low, rule.high
+    if math.isfinite(value) and not (rule.log and value <= 0):  # a slider must reach the value that is set
+        low, high = min(low, value), max(high, value)
+    name = _everyday(of)
+    words = {"of": name, "them": "them" if name.endswith("s") else "it"}
+    return Knob(
+        path, value, low, high, rule.log, rule.whole, group, rule.label.format(**words), rule.meaning.format(**words)
+    )
+
+
+def _everyday(name: str) -> str:
+    """Return short words for a name of ω: ``regularizer.smooth.log_weight`` reads ``smooth log weight``."""
+    parts = name.split(".")
+    own = parts[1:] if parts[0] in ("regularizer", "featurizer", "loss", "data_weights") and len(parts) > 1 else parts
+    return _NAMES.get(name, " ".join(own).replace("_", " "))
+
+
+def set_knob(recipe: Recipe, path: str, value: float) -> Recipe:
+    """Return a copy of the recipe with one number replaced.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The recipe to copy.
+    path : str
+        A path as `knobs` gives it.
+    value : float
+        The new number; the piece that holds it checks it.
+
+    Raises
+    ------
+    ValueError
+        If the recipe has no such number, or the piece refuses the value.
+
+    Examples
+    --------
+    >>> set_knob(Recipe(), "method/step", 0.5).method.step
+    0.5
+    """
+    known = {knob.path: knob for knob in knobs(recipe)}
+    if path not in known:
+        raise ValueError(f"The recipe has no number at {path!r}: expected one of {', '.join(known) or 'none'}.")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+        raise ValueError(f"{known[path].label} is {value!r}: expected a finite number.")
+    if known[path].whole and value != round(value):
+        raise ValueError(f"{known[path].label} is {value!r}: expected a whole number.")
+    number = round(value) if known[path].whole else float(value)
+    part, *rest = path.split(SEPARATOR)
+    return recipe.replace(**{part: _replaced(getattr(recipe, part), rest, number)})
+
+
+def _replaced(value: Any, path: list[str], number: float) -> Any:
+    if not path:
+        return number
+    head, rest = path[0], path[1:]
+    if isinstance(value, Mapping):
+        return {name: _replaced(item, rest, number) if name == head else item for name, item in value.items()}
+    if isinstance(value, tuple):
+        return tuple(_replaced(item, rest, number) if i == int(head) else item for i, item in enumerate(value))
+    return replace(value, **{head: _replaced(getattr(value, head), rest, number)})

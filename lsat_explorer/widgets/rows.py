@@ -1,0 +1,204 @@
+"""Training rows in the order of their weights: which of them a page shows, and in which words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from lsat_explorer.data import Data
+from lsat_explorer.plots.curves import short
+
+__all__ = [
+    "ORDERS",
+    "Browsable",
+    "Page",
+    "RowValues",
+    "name_of",
+    "page_of",
+    "span_text",
+    "weight_places",
+    "weight_text",
+]
+
+Positions = NDArray[np.intp]
+
+ORDERS = ("lightest", "heaviest")
+_MOST_POINTS = 48  # of a row's small graph
+
+
+@runtime_checkable
+class Browsable(Protocol):
+    """What can be browsed: a run, with its data and the present weights (k,) of the training rows."""
+
+    @property
+    def data(self) -> Data:
+        """The data."""
+
+    def weights(self) -> np.ndarray:
+        """Weights e^{2 ω_i} in the order of the training rows."""
+
+
+@dataclass(frozen=True, eq=False)
+class Page:
+    """One page of rows.
+
+    Parameters
+    ----------
+    positions : (N,) integers
+        Positions in the training split, in the order shown.
+    number, pages : int
+        This page, from 1, and how many there are, at least 1.
+    total : int
+        Rows on all pages.
+    """
+
+    positions: Positions
+    number: int
+    pages: int
+    total: int
+
+
+def page_of(weights: ArrayLike, order: str, number: int, size: int, keep: ArrayLike | None = None) -> Page:
+    """Return one page of rows in the order of their weights.
+
+    Rows of the same weight stay in the order of the data. A weight that is NaN comes last in both orders.
+
+    Parameters
+    ----------
+    weights : (k,) array
+        A weight per row.
+    order : {"lightest", "heaviest"}
+        Which rows come first.
+    number : int
+        The page from 1; one that does not exist is replaced by the nearest that does.
+    size : int
+        Rows on a page, at least 1.
+    keep : (k,) bool array, optional
+        Which rows to show; all of them when left out.
+
+    Raises
+    ------
+    ValueError
+        If `order` is unknown or `size` is below 1.
+
+    Examples
+    --------
+    >>> page_of([1.0, 0.2, 3.0], "lightest", 1, 2).positions.tolist()
+    [1, 0]
+    """
+    if order not in ORDERS:
+        raise ValueError(f"order is {order!r}, expected 'lightest' or 'heaviest'; pass one of these")
+    if size < 1:
+        raise ValueError(f"a page of {size} rows cannot be shown; give at least 1")
+    values = np.asarray(weights, dtype=np.float64)
+    candidates = np.arange(len(values)) if keep is None else np.flatnonzero(np.asarray(keep, dtype=bool))
+    keys = values[candidates] if order == "lightest" else -values[candidates]
+    sorted_rows = candidates[np.argsort(keys, kind="stable")]
+    pages = max(1, -(-len(sorted_rows) // size))
+    number = min(max(number, 1), pages)
+    return Page(sorted_rows[(number - 1) * size : number * size], number, pages, len(sorted_rows))
+
+
+def weight_places(weights: ArrayLike) -> int:
+    """Return how many decimals tell these weights apart: 2 for a wide range, up to 5 for a narrow one.
+
+    Examples
+    --------
+    >>> weight_places([0.29, 4.13]), weight_places([0.98, 1.03])
+    (2, 3)
+    """
+    values = np.asarray(weights, dtype=np.float64)
+    values = values[np.isfinite(values)]
+    span = float(np.ptp(values)) if values.size else 0.0
+    return 2 if span == 0 or span >= 0.2 else int(min(5, 2 + np.ceil(np.log10(0.2 / span))))
+
+
+def weight_text(weight: float, places: int = 2) -> str:
+    """Return a weight in words of at most seven characters or so.
+
+    Examples
+    --------
+    >>> weight_text(0.294), weight_text(1.0312, 3), weight_text(0.00021), weight_text(41234.0)
+    ('0.29', '1.031', '2.1e-04', '4.1e+04')
+    """
+    if not np.isfinite(weight):
+        return "–"
+    if weight != 0 and (abs(weight) < 10.0**-places or abs(weight) >= 1e4):
+        return f"{weight:.1e}"
+    return f"{weight:.{places}f}"
+
+
+def span_text(weights: ArrayLike) -> str:
+    """Return the range of weights in words.
+
+    Examples
+    --------
+    >>> span_text([0.29, 1.0, 4.13]), span_text([1.0, 1.0])
+    ('weights 0.29 to 4.13', 'all weights are 1.00')
+    """
+    values = np.asarray(weights, dtype=np.float64)
+    values = values[np.isfinite(values)]
+    if values.size == 0:
+        return "no weights"
+    places = weight_places(values)
+    low, high = weight_text(values.min(), places), weight_text(values.max(), places)
+    return f"all weights are {low}" if low == high else f"weights {low} to {high}"
+
+
+def name_of(value: Any, most: int = 120) -> str:
+    """Return a label, or several targets, or the name of a row, as one line of text.
+
+    Examples
+    --------
+    >>> name_of(np.int64(3)), name_of(np.array([0.5, 2.0]))
+    ('3', '0.5, 2')
+    """
+    if isinstance(value, np.ndarray):
+        return short(", ".join(name_of(part) for part in value.ravel()), most)
+    if isinstance(value, float | np.floating):
+        return f"{value:.4g}"
+    return short(value, most)
+
+
+class RowValues:
+    """Rows that are no images, as small graphs: each feature relative to the training rows.
+
+    Parameters
+    ----------
+    inputs : (k, d) array
+        The training rows.
+    names : sequence of d names
+        The features.
+    """
+
+    def __init__(self, inputs: ArrayLike, names: Sequence[str]) -> None:
+        self._inputs = np.asarray(inputs)
+        self._names = [short(name, 60) for name in names]
+        self._mean = self._inputs.mean(axis=0, dtype=np.float64)
+        deviation = self._inputs.std(axis=0, dtype=np.float64)
+        self._deviation = np.where(deviation > 0, deviation, np.inf)  # a constant column is never unusual
+
+    def graphs(self, positions: Positions) -> list[list[float]]:
+        """Return for each row at most 48 numbers in -3 .. 3: deviations from the mean, neighbours averaged if many."""
+        scores = np.clip(self._scores(positions), -3, 3)
+        pieces = np.array_split(np.arange(scores.shape[1]), min(_MOST_POINTS, scores.shape[1]))
+        means = np.stack([scores[:, piece].mean(axis=1) for piece in pieces], axis=1)
+        graphs: list[list[float]] = np.round(means, 2).tolist()
+        return graphs
+
+    def unusual(self, positions: Positions, most: int = 6) -> list[list[tuple[str, str]]]:
+        """Return for each row the features that lie farthest from the mean, each with its value as text."""
+        scores = np.abs(self._scores(positions))
+        order = np.argsort(-scores, axis=1, kind="stable")[:, :most]
+        return [
+            [(self._names[column], f"{self._inputs[position, column]:.4g}") for column in columns]
+            for position, columns in zip(positions, order, strict=True)
+        ]
+
+    def _scores(self, positions: Positions) -> NDArray[np.float64]:
+        scores: NDArray[np.float64] = (self._inputs[positions] - self._mean) / self._deviation
+        return scores

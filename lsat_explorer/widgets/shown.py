@@ -1,0 +1,83 @@
+"""How a view appears in a notebook: live where a kernel runs, as a picture where none does."""
+
+from __future__ import annotations
+
+import base64
+import threading
+import uuid
+from typing import Any
+
+from lsat_explorer.widgets.base import Pictured, static, styles
+from lsat_explorer.widgets.worker import Activity
+
+__all__ = ["Shown", "looks", "script"]
+
+_AT_REST = (Activity.PAUSED, Activity.ENDED, Activity.FAILED)
+_VIEW = "application/vnd.jupyter.widget-view+json"
+
+
+def script(name: str) -> str:
+    """Return the ES module of a view, behind what all modules share: a module is served alone and cannot import.
+
+    Parameters
+    ----------
+    name : str
+        File name in ``widgets/static``.
+    """
+    return f"{static('dom.js')}\n{static(name)}"
+
+
+def looks(*names: str) -> str:
+    """Return the style sheets of a view that may be displayed by itself.
+
+    Parameters
+    ----------
+    *names : str
+        File names in ``widgets/static``.
+    """
+    return styles("shown.css", *names)
+
+
+class Shown(Pictured):
+    """Mixin of a view whose saved picture follows its state.
+
+    Displaying it writes two outputs: the live view, and its picture, which a style sheet hides below a view that lives.
+    The picture has a display id of its own, so that `save_picture` replaces it without drawing the live view anew. A
+    notebook that is opened without a kernel shows the picture.
+    """
+
+    _display_id: str | None = None
+
+    def _ipython_display_(self, **kwargs: Any) -> None:
+        from IPython.display import publish_display_data
+
+        data, metadata = self._repr_mimebundle_(**kwargs)
+        publish_display_data({kind: value for kind, value in data.items() if kind != "image/png"})
+        self._display_id = self._display_id or uuid.uuid4().hex
+        still = {kind: value for kind, value in data.items() if kind != _VIEW}
+        publish_display_data(still, metadata, transient={"display_id": self._display_id})
+
+    def save_at_rest(self, activity: Activity) -> None:
+        """Replace the saved picture when a worker's own thread reports that it holds or has ended.
+
+        Parameters
+        ----------
+        activity : Activity
+            What the worker is doing.
+        """
+        # Not from a button's thread: it must not wait for a picture.
+        if activity in _AT_REST and threading.current_thread() is not threading.main_thread():
+            self.save_picture()
+
+    def save_picture(self) -> None:
+        """Replace the saved picture by the present state, if the view has been displayed."""
+        if self._display_id is None:
+            return
+        from IPython.display import publish_display_data
+
+        still, metadata = self._still()
+        publish_display_data(still, metadata, transient={"display_id": self._display_id}, update=True)
+
+    def _still(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        png = base64.b64encode(self.picture()).decode("ascii")
+        return {"image/png": png, "text/plain": self.sentence()}, {"image/png": {"width": 1000}}

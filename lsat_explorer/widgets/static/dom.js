@@ -1,0 +1,77 @@
+// Shared by the hand-made views and put before each of their modules: they are served alone and cannot import.
+const dom = (tag, attributes = {}, ...children) => {
+  const node = document.createElement(tag);
+  for (const [name, value] of Object.entries(attributes)) {
+    if (name === "class") node.className = value;
+    else if (name === "text") node.textContent = value;
+    else if (name === "html") throw new Error("text only");
+    else node.setAttribute(name, value);
+  }
+  node.append(...children);
+  return node;
+};
+
+const number = (value, whole = false) => {
+  if (value === null || !Number.isFinite(value)) return "–";
+  if (whole) return String(Math.round(value));
+  const size = Math.abs(value);
+  if (value !== 0 && (size < 1e-3 || size >= 1e5)) {
+    return value.toExponential(2).replace(/\.?0+e/, "e").replace("e+", "e");
+  }
+  return String(Number(value.toPrecision(4)));
+};
+
+// Follow traits of a model while a view lives; returns what ends it.
+const follow = (model, handlers) => {
+  for (const [names, handler] of handlers) for (const name of names) model.on(`change:${name}`, handler);
+  for (const handler of new Set(handlers.map(([, handler]) => handler))) handler();
+  return () => {
+    for (const [names, handler] of handlers) for (const name of names) model.off(`change:${name}`, handler);
+  };
+};
+
+const copy = async (text) => {
+  try {
+    await navigator.clipboard.writeText(text);
+  } catch {
+    const area = dom("textarea", { class: "lsat-sr" }); // pages without https have no clipboard of their own
+    area.value = text;
+    document.body.append(area);
+    area.select();
+    const done = document.execCommand("copy");
+    area.remove();
+    if (!done) return false;
+  }
+  return true;
+};
+
+const copyButton = (label, text) => {
+  const button = dom("button", { type: "button", class: "lsat-link", text: label });
+  button.addEventListener("click", async () => {
+    button.textContent = (await copy(text())) ? "Copied" : "Copying failed";
+    setTimeout(() => { button.textContent = label; }, 1500);
+  });
+  return button;
+};
+
+const deviceChoice = (model) => {
+  const select = dom("select", { "aria-label": "Device" });
+  const label = dom("span", { class: "lsat-muted", text: "Device" });
+  const name = dom("span", {});
+  const node = dom("label", { class: "lsat-device" }, label, select, name);
+  select.addEventListener("change", () => {
+    model.set("device", select.value);
+    model.save_changes();
+  });
+  const update = () => {
+    const devices = Object.entries(model.get("devices"));
+    const known = devices.some(([key]) => key === model.get("device"));
+    const all = known ? devices : [...devices, [model.get("device"), model.get("device")]];
+    select.replaceChildren(...all.map(([key, text]) => dom("option", { value: key, text })));
+    select.value = model.get("device");
+    select.hidden = all.length < 2;
+    name.hidden = !select.hidden;
+    name.textContent = all.length ? all[0][1] : "";
+  };
+  return { node, update };
+};

@@ -1,0 +1,121 @@
+// Sliders of the hyper-hyper-parameters. `_knobs` comes from Python, `values` (path -> number) goes to it.
+
+const SETTLE = 120; // ms of rest before a drag is sent: every change restarts the step rule
+const POSITIONS = 1000;
+
+const toPosition = (knob, value) => {
+  const scale = knob.log ? Math.log : (x) => x;
+  if (knob.log && value <= 0) return 0;
+  const share = (scale(value) - scale(knob.low)) / (scale(knob.high) - scale(knob.low));
+  return Math.round(Math.min(1, Math.max(0, share)) * POSITIONS);
+};
+
+const toValue = (knob, position) => {
+  const share = position / POSITIONS;
+  if (!knob.log) return Number((knob.low + share * (knob.high - knob.low)).toPrecision(3));
+  const value = Math.exp(Math.log(knob.low) + share * (Math.log(knob.high) - Math.log(knob.low)));
+  return knob.whole ? Math.max(1, Math.round(value)) : Number(value.toPrecision(3));
+};
+
+const line = (knob, send) => {
+  const name = dom("span", { class: "lsat-knob-name", text: knob.label, title: knob.meaning });
+  const slider = dom("input", {
+    type: "range", min: "0", max: String(POSITIONS), step: "1", "aria-label": knob.label, title: knob.meaning,
+  });
+  const field = dom("input", {
+    type: "text", inputmode: "decimal", class: "lsat-number", "aria-label": `${knob.label}, value`,
+    title: knob.meaning, autocomplete: "off", spellcheck: "false",
+  });
+  const reset = dom("button", {
+    type: "button", class: "lsat-reset", text: "↺", "aria-label": `Reset ${knob.label}`,
+    title: `Back to ${number(knob.start, knob.whole)}`,
+  });
+  let value = knob.value;
+  let timer = null;
+  const show = (next) => {
+    value = next;
+    slider.value = String(toPosition(knob, next));
+    slider.setAttribute("aria-valuetext", number(next, knob.whole));
+    field.value = number(next, knob.whole);
+    reset.disabled = next === knob.start;
+  };
+  const update = (next) => {
+    if (timer === null && next !== value) show(next); // while it is dragged the hand is right
+  };
+  const now = (next) => {
+    clearTimeout(timer);
+    timer = null;
+    send(knob.path, next);
+  };
+  slider.addEventListener("input", () => {
+    show(toValue(knob, Number(slider.value)));
+    clearTimeout(timer);
+    timer = setTimeout(() => now(value), SETTLE);
+  });
+  const typed = () => {
+    const text = field.value.trim().replace(",", ".");
+    const next = Number(text);
+    if (text === "" || !Number.isFinite(next)) show(value);
+    else if (text !== number(value, knob.whole)) now(next);
+  };
+  field.addEventListener("change", typed);
+  field.addEventListener("keydown", (event) => {
+    event.stopPropagation(); // or the notebook's command mode takes the key
+    if (event.key === "Enter") typed();
+    if (event.key === "Escape") show(value);
+  });
+  slider.addEventListener("keydown", (event) => event.stopPropagation());
+  reset.addEventListener("click", () => {
+    show(knob.start);
+    now(knob.start);
+  });
+  show(value);
+  return { node: dom("div", { class: "lsat-knob", "data-path": knob.path }, name, slider, field, reset), update, show };
+};
+
+const EMPTY = {
+  penalties: "No penalty on ω here has a strength to set.",
+  loss: "This loss has no number to set.",
+  "": "This recipe has no number to set.",
+};
+
+function render({ model, el }) {
+  el.classList.add("lsat", "lsat-sliders");
+  const list = dom("div", { class: "lsat-card lsat-knobs", role: "group", "aria-label": "hyper-hyper-parameters" });
+  const empty = dom("div", { class: "lsat-muted lsat-none" });
+  const problem = dom("div", { class: "lsat-error", role: "alert" });
+  el.append(list, empty, problem);
+  let lines = {};
+  let shape = "";
+
+  const send = (path, value) => {
+    model.set("values", { ...model.get("values"), [path]: value });
+    model.save_changes();
+  };
+  const build = () => {
+    const group = model.get("group");
+    const knobs = model.get("_knobs").filter((knob) => !group || knob.group === group);
+    const next = JSON.stringify(knobs.map(({ path, low, high, start, label }) => [path, low, high, start, label]));
+    if (next !== shape) {
+      shape = next;
+      lines = {};
+      for (const knob of knobs) lines[knob.path] = line(knob, send);
+      list.replaceChildren(...Object.values(lines).map(({ node }) => node));
+    }
+    list.hidden = knobs.length === 0;
+    empty.textContent = knobs.length ? "" : EMPTY[group] || "";
+    el.hidden = group === "none";
+  };
+  const update = () => {
+    const values = model.get("values");
+    for (const [path, { update }] of Object.entries(lines)) if (path in values) update(values[path]);
+  };
+  const complain = () => {
+    problem.textContent = model.get("_problem");
+    problem.hidden = !problem.textContent;
+    if (problem.textContent) for (const [path, { show }] of Object.entries(lines)) show(model.get("values")[path]);
+  };
+  return follow(model, [[["_knobs", "group"], build], [["values", "_knobs"], update], [["_problem"], complain]]);
+}
+
+export default { render };

@@ -1,0 +1,33 @@
+// Put behind plotly's own module, whose export is `plotly` here. Its views go on listening after they are taken away and
+// then fail, which also keeps the views behind them from drawing: here what a view listens to ends with it.
+export default () => {
+  const widget = plotly();
+  let source = null;
+  let heard = null;
+  const hear = (event, handler) => {
+    heard?.push([event, handler]);
+    source.on(event, handler);
+  };
+  const listening = {
+    get(model, name) {
+      if (name === "on") return hear;
+      return typeof model[name] === "function" ? model[name].bind(model) : model[name];
+    },
+  };
+  return {
+    initialize(context) {
+      source = context.model;
+      return widget.initialize({ ...context, model: new Proxy(source, listening) });
+    },
+    render(context) {
+      const mine = [];
+      heard = mine;
+      const end = widget.render(context);
+      heard = null;
+      return () => {
+        for (const [event, handler] of mine) source.off(event, handler);
+        end?.();
+      };
+    },
+  };
+};

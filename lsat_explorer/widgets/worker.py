@@ -1,0 +1,234 @@
+"""One thread that pulls a run along, and obeys start, pause, step and stop. It knows nothing of widgets."""
+
+from __future__ import annotations
+
+import threading
+import time
+import warnings
+from collections.abc import Callable, Iterator
+from enum import Enum
+from typing import Any, Protocol
+
+import torch
+
+__all__ = ["Activity", "Pullable", "Worker"]
+
+PERIOD = 0.25  # seconds between two reports: above 4 Hz drawing costs a fast tuner a third of its speed
+
+
+class Pullable(Protocol):
+    """What a worker needs of a run."""
+
+    problem: Any
+
+    def steps(self) -> Iterator[Any]:
+        """Pull to advance by an iteration."""
+
+    def stop(self) -> None:
+        """Ask the iteration that is running to end; callable from any thread."""
+
+
+class Activity(Enum):
+    """What a worker is doing; the value is the word that a view shows and tests wait for."""
+
+    READY = "ready"
+    PREPARING = "preparing"
+    RUNNING = "running"
+    PAUSED = "paused"
+    STOPPING = "stopping"
+    ENDED = "ended"
+    FAILED = "failed"
+
+    @property
+    def busy(self) -> bool:
+        """Whether the thread is computing now."""
+        return self in (Activity.PREPARING, Activity.RUNNING, Activity.STOPPING)
+
+
+class Worker:
+    """A daemon thread that pulls ``run.steps()`` and reports to its listeners at most four times a second.
+
+    Every method may be called from any thread: it only sets events, which the thread reads between iterations. The
+    thread is started by the first `start` or `step`, and again by the next one after it has ended, so a run that was
+    stopped goes on from where it was.
+
+    Parameters
+    ----------
+    run : Run
+        The run to pull along.
+    period : float
+        Least number of seconds between two reports while the run goes on.
+
+    Attributes
+    ----------
+    error : BaseException or None
+        What ended the run against its will; `wait` raises it.
+    listeners : list of callable
+        Called at each report, one after the other.
+    closed : bool
+        Whether `close` ended it for good.
+    reporting : threading.RLock
+        Held during a report; hold it to touch what listeners touch.
+
+    Examples
+    --------
+    >>> worker = Worker(lsat.Run(recipe, data))  # doctest: +SKIP
+    >>> worker.start()  # doctest: +SKIP
+    >>> worker.wait(timeout=60)  # doctest: +SKIP
+    """
+
+    def __init__(self, run: Pullable, *, period: float = PERIOD) -> None:
+        self.run = run
+        self.period = period
+        self.error: BaseException | None = None
+        self.listeners: list[Callable[[], None]] = []
+        self._threads = torch.get_num_threads()  # of the caller; a new thread would take every core
+        self._thread: threading.Thread | None = None
+        self._lock = threading.Lock()  # guards the start of a thread, never an iteration
+        self._go = threading.Event()
+        self._once = threading.Event()
+        self._stop = threading.Event()
+        self._done = threading.Event()  # the thread's last report must already read as ended
+        self.reporting = threading.RLock()  # reports come from the thread and from the buttons
+        self.closed = False
+        self._failing: set[Callable[[], None]] = set()
+
+    @property
+    def alive(self) -> bool:
+        """Whether the thread lives: it computes or waits at a pause."""
+        return self._thread is not None and not self._done.is_set()
+
+    @property
+    def activity(self) -> Activity:
+        """What the worker is doing, read off its events, so that it cannot disagree with them."""
+        if not self.alive:
+            if self.error is not None:
+                return Activity.FAILED
+            return Activity.READY if self._thread is None else Activity.ENDED
+        if self._stop.is_set():
+            return Activity.STOPPING
+        if not self._go.is_set():
+            return Activity.PAUSED
+        return Activity.PREPARING if self.run.problem is None else Activity.RUNNING
+
+    def start(self) -> None:
+        """Start, go on after a pause, or take up a run that has ended. Starting twice is one run."""
+        with self._lock:
+            self._once.clear()
+            self._go.set()
+            self._launch()
+
+    resume = start
+
+    def pause(self) -> None:
+        """Hold after the iteration that is running."""
+        self._go.clear()
+
+    def step(self) -> None:
+        """Advance by one iteration, then hold."""
+        with self._lock:
+            if self.alive and self._go.is_set() and not self._once.is_set():
+                self._go.clear()  # it runs freely: let it finish the iteration under way, and hold
+                return
+            self._once.set()
+            self._go.set()
+            self._launch()
+
+    def stop(self) -> None:
+        """End the run; wakes it from a pause, and cuts the iteration short between blocks of rows."""
+        with self._lock:
+            if self.alive:
+                self._stop.set()
+                self.run.stop()
+                self._go.set()
+
+    def close(self, timeout: float | None = 5.0) -> None:
+        """Stop without a further report and wait for the thread, for a view that is thrown away."""
+        self.closed = True
+        self.stop()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join(timeout)
+
+    def wait(self, timeout: float | None = None) -> None:
+        """Block until the run has ended.
+
+        Parameters
+        ----------
+        timeout : float, optional
+            Seconds to wait at most; no limit by default.
+
+        Raises
+        ------
+        TimeoutError
+            If the run still goes on.
+        BaseException
+            The error that ended the run, if one did.
+        """
+        thread = self._thread
+        if thread is not None:
+            thread.join(timeout)
+            if thread.is_alive():
+                state = "is paused" if self.activity is Activity.PAUSED else "still goes on"
+                raise TimeoutError(f"The run {state} after {timeout:g} s: wait longer, or call stop() first.")
+        if self.error is not None:
+            raise self.error
+
+    def report(self) -> None:
+        """Tell every listener to look at the run again. A view that fails must not end a long run."""
+        if self.closed:
+            return
+        with self.reporting:
+            for listener in list(self.listeners):
+                try:
+                    listener()
+                except Exception as error:
+                    if listener not in self._failing:  # once, not four times a second
+                        self._failing.add(listener)
+                        warnings.warn(f"A view of the run failed: {error!r}", stacklevel=2)
+
+    def _launch(self) -> None:
+        if self.alive:
+            return
+        self._stop.clear()
+        self._done.clear()
+        self.error = None
+        self._thread = threading.Thread(target=self._work, name="lsat-tuner", daemon=True)
+        self._thread.start()
+
+    def _work(self) -> None:
+        torch.set_num_threads(self._threads)
+        try:
+            self._pull()
+        except BaseException as error:  # kept for wait(): in a thread it would only reach stderr
+            self.error = error
+        finally:
+            self._done.set()
+            self.report()
+
+    def _pull(self) -> None:
+        steps = self.run.steps()
+        begun = False
+        self.report()
+        due = time.monotonic() + self.period
+        while self._may_pull():
+            iterate = next(steps, None)
+            if iterate is None or iterate.status.final:
+                return
+            begun = True
+            if self._once.is_set():
+                self._once.clear()
+                self._go.clear()
+            if time.monotonic() >= due:
+                self.report()
+                due = time.monotonic() + self.period
+        if begun:
+            self.run.stop()
+            for _ in steps:  # the run itself records that it was stopped
+                self.run.stop()
+
+    def _may_pull(self) -> bool:
+        """Wait while paused; false once the run is to stop."""
+        if not self._go.is_set() and not self._stop.is_set():
+            self.report()
+            self._go.wait()
+        return not self._stop.is_set()

@@ -1,0 +1,62 @@
+"""A run without mathematics: every iterate is a number, and a test can hold it inside an iteration."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from lsat_explorer import Iterate, Recipe, Status
+
+
+class FakeRun:
+    """Iterates one by one with a loss that halves; ``gate`` holds an iteration until a test lets it go."""
+
+    def __init__(self, recipe: Recipe | None = None, data: Any = None, *, last: int = 1_000_000) -> None:
+        self.recipe, self.data, self.last = recipe or Recipe(), data, last
+        self.problem: Any = None
+        self.iterates: list[Iterate] = []
+        self.status, self.message = Status.READY, "Not started."
+        self.gate = threading.Event()
+        self.gate.set()
+        self.inside = threading.Event()  # set while an iteration is held at the gate
+        self.fails_at: int | None = None
+        self.begun = 0
+        self.threads = 0
+        self._stop = threading.Event()
+        self._wanted = self.recipe
+
+    def steps(self) -> Iterator[Iterate]:
+        """Yield iterates until one is final."""
+        self._stop.clear()
+        self.begun += 1
+        self.threads = torch.get_num_threads()
+        self.problem = self
+        while True:
+            self.inside.set()
+            self.gate.wait()
+            self.inside.clear()
+            self.recipe = self._wanted
+            number = len(self.iterates)
+            if number == self.fails_at:
+                raise ArithmeticError(f"iteration {number} broke")
+            self.status = Status.STOPPED_BY_USER if self._stop.is_set() else Status.RUNNING
+            self.status = Status.CONVERGED if number == self.last else self.status
+            self.message = self.status.sentence
+            loss = 0.5 ** min(number, 500)
+            self.iterates.append(
+                Iterate(number, loss, loss, 0.0, self.recipe.method.step, {}, status=self.status, residual=0.1)
+            )
+            yield self.iterates[-1]
+            if self.status.final:
+                return
+
+    def change(self, recipe: Recipe) -> None:
+        """Take another recipe up at the next iteration."""
+        self._wanted = recipe
+
+    def stop(self) -> None:
+        """End after this iteration."""
+        self._stop.set()

@@ -1,0 +1,395 @@
+"""The weight browser: order, pages, classes, picks, and what it says, without a kernel or a browser."""
+
+from __future__ import annotations
+
+import base64
+import io
+import json
+import threading
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from PIL import Image
+
+import lsat_explorer as lsat
+from lsat_explorer.widgets import WeightBrowser
+from lsat_explorer.widgets.base import Pictured, View
+from lsat_explorer.widgets.rows import (
+    RowValues,
+    name_of,
+    page_of,
+    span_text,
+    weight_places,
+    weight_text,
+)
+
+HOSTILE = ["<img src=x onerror=alert(1)>", "🎉 $x$", "n" * 300, "plain"]
+
+
+class FakeRun:
+    """What a browser needs of a run: data, and weights that a test sets."""
+
+    def __init__(self, data: lsat.Data, weights: np.ndarray | None = None) -> None:
+        self.data = data
+        self.now = np.ones(len(data.train)) if weights is None else weights
+
+    def weights(self) -> np.ndarray:
+        return self.now
+
+
+@pytest.fixture(scope="module")
+def digits() -> lsat.Data:
+    return lsat.datasets.digits()
+
+
+@pytest.fixture
+def run(digits: lsat.Data) -> FakeRun:
+    return FakeRun(digits, np.exp(0.3 * np.random.default_rng(0).standard_normal(len(digits.train))))
+
+
+def table(classes: list[Any], rows: int = 60, features: int = 5, **settings: Any) -> lsat.Data:
+    inputs = np.random.default_rng(1).standard_normal((rows, features))
+    labels = pd.Series([classes[i % len(classes)] for i in range(rows)], dtype=object)
+    return lsat.Data.from_arrays(inputs, labels, task="classification", **settings)
+
+
+def sent(browser: WeightBrowser, *names: str) -> dict[str, Any]:
+    """Return traits as a page receives them."""
+    state = browser.get_state(list(names))
+    json.dumps({name: value for name, value in state.items() if not isinstance(value, bytes | memoryview)})
+    return state
+
+
+def shown(browser: WeightBrowser) -> dict[str, Any]:
+    described: dict[str, Any] = sent(browser, "_shown")["_shown"]
+    return described
+
+
+# the order and the pages, as plain functions
+
+
+def test_a_page_is_in_order_and_ties_stay_in_the_order_of_the_data() -> None:
+    weights = [1.0, 0.5, np.nan, 0.5, 2.0, 0.5]
+    assert page_of(weights, "lightest", 1, 10).positions.tolist() == [1, 3, 5, 0, 4, 2]
+    assert page_of(weights, "heaviest", 1, 10).positions.tolist() == [4, 0, 1, 3, 5, 2]
+
+
+@pytest.mark.parametrize("size", [1, 3, 4, 10, 11, 500])
+@pytest.mark.parametrize("order", ["lightest", "heaviest"])
+def test_pages_hold_every_row_once(order: str, size: int) -> None:
+    weights = np.random.default_rng(0).random(10)
+    pages = page_of(weights, order, 1, size).pages
+    rows = np.concatenate([page_of(weights, order, number, size).positions for number in range(1, pages + 1)])
+    assert sorted(rows) == list(range(10))
+    assert np.all(np.diff(weights[rows]) >= 0) == (order == "lightest")
+
+
+def test_a_page_beyond_the_last_is_the_last_and_no_rows_make_one_empty_page() -> None:
+    assert page_of([1.0, 2.0, 3.0], "lightest", 99, 2).positions.tolist() == [2]
+    assert page_of([1.0, 2.0, 3.0], "lightest", -1, 2).number == 1
+    for empty in (page_of([], "lightest", 1, 2), page_of([1.0], "lightest", 1, 2, keep=[False])):
+        assert (len(empty.positions), empty.number, empty.pages, empty.total) == (0, 1, 1, 0)
+
+
+def test_pages_refuse_what_does_not_exist() -> None:
+    with pytest.raises(ValueError, match="order is 'doubt'"):
+        page_of([1.0], "doubt", 1, 1)
+    with pytest.raises(ValueError, match="0 rows"):
+        page_of([1.0], "lightest", 1, 0)
+
+
+def test_weights_are_told_apart_in_words() -> None:
+    assert span_text([0.2944, 4.13]) == "weights 0.29 to 4.13"
+    assert span_text([0.99871, 1.00202]) == "weights 0.9987 to 1.0020"
+    assert span_text([1.0, 1.0]) == "all weights are 1.00"
+    assert span_text([np.nan]) == span_text([]) == "no weights"
+    assert weight_places([1.0, 1.0 + 1e-12]) == 5
+    assert weight_text(0.0) == "0.00"
+    assert weight_text(np.inf) == "–"
+
+
+def test_names_are_one_line_of_text() -> None:
+    assert name_of("a\n b") == "a b"
+    assert name_of("") == "(empty)"
+    assert len(name_of("n" * 300)) == 120
+    assert name_of(np.array([0.5, 2.0])) == "0.5, 2"
+    assert name_of(pd.Timestamp("2024-05-01")) == "2024-05-01 00:00:00"
+
+
+def test_rows_without_images_show_how_they_deviate() -> None:
+    inputs = np.zeros((4, 3))
+    inputs[0, 1:], inputs[1, 2] = (6.0, -1.0), -0.5  # hand: 4.5 / 2.598 and -0.625 / 0.415 deviations
+    values = RowValues(inputs, ["constant", "<b>", "small"])
+    assert values.graphs(np.array([0]))[0] == [0.0, 1.73, -1.51]
+    assert values.unusual(np.array([0]), most=2)[0] == [("<b>", "6"), ("small", "-1")]
+    wide = RowValues(np.random.default_rng(0).standard_normal((5, 1000)), [str(i) for i in range(1000)])
+    assert len(wide.graphs(np.array([0, 1]))[1]) <= 48
+    assert values.graphs(np.array([], dtype=int)) == []
+
+
+# the widget
+
+
+def test_the_lightest_rows_come_first_with_their_own_label_weight_and_name(run: FakeRun) -> None:
+    browser = WeightBrowser(run, page_size=7)
+    places = np.argsort(run.now, kind="stable")[:7]
+    said = shown(browser)
+    assert said["positions"] == places.tolist()
+    assert said["labels"] == [str(run.data.train.labels[place]) for place in places]
+    assert said["rows"] == [str(run.data.train.rows[place]) for place in places]
+    assert said["weights"] == [f"{run.now[place]:.2f}" for place in places]
+    assert said["total"] == said["all"] == len(run.data.train)
+
+
+def test_the_sprite_holds_the_images_of_the_page(run: FakeRun) -> None:
+    browser = WeightBrowser(run, page_size=30)
+    said = shown(browser)
+    with Image.open(io.BytesIO(bytes(sent(browser, "_sprite")["_sprite"]))) as image:
+        sheet = np.asarray(image)
+    height, width = said["shape"]
+    assert sheet.shape == (2 * height, said["columns"] * width)
+    images = run.data.images("train", np.array(said["positions"]))
+    for place, picture in enumerate(images):
+        y, x = place // said["columns"] * height, place % said["columns"] * width
+        np.testing.assert_array_equal(sheet[y : y + height, x : x + width], picture)
+
+
+def test_a_page_in_the_browser_turns_filters_and_orders(run: FakeRun) -> None:
+    browser = WeightBrowser(run)
+    browser.set_state({"page": 3})
+    assert shown(browser)["positions"] == np.argsort(run.now, kind="stable")[40:60].tolist()
+    browser.set_state({"order": "heaviest"})
+    assert browser.page == 1
+    assert shown(browser)["positions"][0] == int(np.argmax(run.now))
+    browser.set_state({"_class": 7})
+    assert browser.label == 7
+    assert set(shown(browser)["labels"]) == {"7"}
+    browser.set_state({"_size": 500})
+    assert shown(browser)["pages"] == 1
+    assert len(shown(browser)["positions"]) == int((run.data.train.labels == 7).sum())
+    browser.set_state({"_class": -1})
+    assert browser.label is None
+
+
+def test_what_python_sets_reaches_the_page(run: FakeRun) -> None:
+    browser = WeightBrowser(run, order="heaviest", label=3, page=2, page_size=10)
+    assert sent(browser, "order", "_class", "page", "_size") == {
+        "order": "heaviest",
+        "_class": 3,
+        "page": 2,
+        "_size": 10,
+    }
+    rows = run.data.train.rows
+    browser.selected = [rows[5], rows[2], rows[5]]
+    assert browser.selected == [int(rows[5]), int(rows[2])]
+    assert sent(browser, "_picked", "_picked_names") == {
+        "_picked": [5, 2],
+        "_picked_names": [str(rows[5]), str(rows[2])],
+    }
+
+
+def test_what_is_picked_in_the_page_is_read_in_python_and_kept(run: FakeRun) -> None:
+    browser = WeightBrowser(run)
+    seen: list[Any] = []
+    browser.observe(lambda change: seen.append(change["new"]), "selected")
+    browser.set_state({"_picked": [4, 9]})
+    rows = [run.data.train.rows[4].item(), run.data.train.rows[9].item()]
+    assert browser.selected == rows
+    assert seen == [rows]
+    assert all(type(row) is int for row in browser.selected)
+    browser.set_state({"order": "heaviest"})
+    browser.set_state({"_class": 2})
+    browser.set_state({"page": 2})
+    run.now = run.now[::-1].copy()
+    browser.refresh()
+    assert browser.selected == rows
+
+
+def test_settings_that_do_not_exist_are_refused(run: FakeRun) -> None:
+    browser = WeightBrowser(run)
+    pages = shown(browser)["pages"]
+    for name, value, said in [
+        ("order", "doubt", "order is 'doubt', expected 'lightest' or 'heaviest'"),
+        ("label", "seven", "label is 'seven', but the data has 0, 1, 2"),
+        ("page", 0, f"page is 0, expected 1 to {pages}"),
+        ("page", pages + 1, f"page is {pages + 1}, expected 1 to {pages}"),
+        ("selected", [10**9], "row 1000000000 is no training row"),
+    ]:
+        before = getattr(browser, name)
+        with pytest.raises(ValueError, match=said):
+            setattr(browser, name, value)
+        assert getattr(browser, name) == before
+    for size in (0, 501):
+        with pytest.raises(ValueError, match=f"page_size is {size}, expected 1 to 500"):
+            WeightBrowser(run, page_size=size)
+    with pytest.raises(ValueError, match="got a Data, expected a run"):
+        WeightBrowser(run.data)
+    with pytest.raises(TypeError, match="no setting 'page_sise': did you mean 'page_size'"):
+        WeightBrowser(run, page_sise=3)
+
+
+def test_a_page_that_asks_for_what_does_not_exist_changes_nothing(run: FakeRun) -> None:
+    browser = WeightBrowser(run)
+    for state in ({"page": 10**6}, {"order": "<script>"}, {"_class": 99}, {"_size": 10**9}):
+        before = sent(browser, "page", "order", "_class", "_size", "_shown")
+        with pytest.raises(ValueError, match=r"expected|does not exist"):
+            browser.set_state(state)
+        assert sent(browser, "page", "order", "_class", "_size", "_shown") == before
+    browser.set_state({"_picked": [-1, 3, 10**9]})
+    assert browser.selected == [run.data.train.rows[3].item()]
+
+
+def test_weights_that_move_change_the_page_and_nothing_else(run: FakeRun) -> None:
+    browser = WeightBrowser(run, label=1, page=2)
+    seen: list[str] = []
+    browser.observe(lambda change: seen.append(change["name"]), ["_shown", "_sprite"])
+    browser.refresh()
+    assert seen == []  # the weights are as they were
+    run.now = run.now * 2
+    browser.refresh()
+    assert seen == ["_shown"]  # the same rows with other weights: their images are not sent again
+    run.now = run.now[::-1].copy()
+    browser.refresh()
+    assert seen[1:] == ["_sprite", "_shown"]
+    assert (browser.label, browser.page, browser.order) == (1, 2, "lightest")
+
+
+def test_another_run_on_other_data_takes_over(run: FakeRun) -> None:
+    browser = WeightBrowser(run, label=3, page=4)
+    browser.selected = [run.data.train.rows[0]]
+    other = FakeRun(table(HOSTILE, rows=80))
+    browser.refresh(other)
+    assert browser.run is other
+    assert browser.label is None
+    assert browser.page <= shown(browser)["pages"]
+    assert set(browser.selected) <= set(other.data.train.rows.tolist())
+    assert shown(browser)["all"] == len(other.data.train)
+    assert bytes(browser._sprite) == b""
+
+
+@pytest.mark.parametrize("order", ["lightest", "heaviest"])
+def test_hostile_names_are_sent_as_they_are_and_drawn(order: str) -> None:
+    data = table(HOSTILE, rows=80, feature_names=[*HOSTILE, "x"])
+    browser = WeightBrowser(FakeRun(data, np.linspace(0.5, 2, len(data.train))), order=order, page_size=50)
+    assert HOSTILE[0] in shown(browser)["labels"]
+    assert HOSTILE[0] in shown(browser)["classes"] or HOSTILE[0][:23] + "…" in shown(browser)["classes"]
+    browser.label = HOSTILE[0]
+    assert set(shown(browser)["labels"]) == {HOSTILE[0]}
+    assert browser.picture()[:4] == b"\x89PNG"
+
+
+def test_rows_are_named_as_the_user_names_them() -> None:
+    rows = [f"person {i}" for i in range(60)]
+    inputs = pd.DataFrame(np.random.default_rng(0).standard_normal((60, 3)), index=rows)
+    data = lsat.Data.from_arrays(inputs, [0, 1] * 30)
+    browser = WeightBrowser(FakeRun(data))
+    browser.set_state({"_picked": [3]})
+    assert browser.selected == [data.train.rows[3]]
+    assert browser.selected[0] in rows
+
+
+def test_regression_has_no_classes_and_equal_weights_say_so() -> None:
+    rng = np.random.default_rng(0)
+    data = lsat.Data.from_arrays(rng.standard_normal((40, 1)), rng.standard_normal((40, 2)))
+    browser = WeightBrowser(FakeRun(data))
+    assert shown(browser)["classes"] == []
+    assert shown(browser)["span"] == "all weights are 1.00"
+    assert shown(browser)["labels"][0].count(",") == 1
+    assert len(shown(browser)["graphs"][0]) == 1
+    with pytest.raises(ValueError, match="no classes, this being regression"):
+        browser.label = 1
+    assert browser.picture()[:4] == b"\x89PNG"
+
+
+@pytest.mark.parametrize("weights", [np.nan, np.inf, 0.0])
+def test_weights_at_the_edge_are_shown(digits: lsat.Data, weights: float) -> None:
+    run = FakeRun(digits)
+    run.now[:3] = weights
+    browser = WeightBrowser(run, order="heaviest")
+    sent(browser, "_shown")
+    run.now[:] = weights
+    browser.refresh()
+    assert len(shown(browser)["positions"]) == 20
+    assert browser.picture()[:4] == b"\x89PNG"
+
+
+@pytest.mark.parametrize("shape", [(4, 6), (4, 6, 1), (4, 6, 3), (300, 20), (1, 400, 3)])
+def test_images_of_any_shape_fit_a_tile(shape: tuple[int, ...]) -> None:
+    pixels = int(np.prod(shape))
+    data = lsat.Data.from_arrays(np.random.default_rng(0).random((30, pixels)), [0, 1] * 15, image_shape=shape)
+    browser = WeightBrowser(FakeRun(data))
+    said = shown(browser)
+    with Image.open(io.BytesIO(bytes(browser._sprite))) as image:
+        width, height = image.size
+    assert said["shape"] == list(shape[:2])
+    assert width // said["columns"] <= 112
+    assert height <= 112
+    assert browser.picture()[:4] == b"\x89PNG"
+
+
+def test_refreshing_from_a_worker_while_the_page_turns_keeps_the_state_whole(run: FakeRun) -> None:
+    browser = WeightBrowser(run)
+    errors: list[Exception] = []
+    first = run.now
+
+    def work() -> None:
+        try:
+            for number in range(30):
+                run.now = np.roll(first, number)
+                browser.refresh()
+        except Exception as error:
+            errors.append(error)
+
+    worker = threading.Thread(target=work)
+    worker.start()
+    for number in range(30):
+        browser.set_state({"page": 1 + number % 5})
+        browser.set_state({"order": ["lightest", "heaviest"][number % 2]})
+    worker.join()
+    assert errors == []
+    browser.refresh()
+    order = np.argsort(run.now if browser.order == "lightest" else -run.now, kind="stable")
+    assert shown(browser)["positions"] == order[(browser.page - 1) * 20 : browser.page * 20].tolist()
+
+
+def test_a_saved_notebook_keeps_a_picture_and_constant_words(run: FakeRun) -> None:
+    browser = WeightBrowser(run)
+    data, metadata = browser._repr_mimebundle_()
+    assert base64.b64decode(data["image/png"])[:4] == b"\x89PNG"
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert "text/html" not in data
+    assert metadata["image/png"]["width"] <= 1000
+    browser.order = "heaviest"
+    assert browser._repr_mimebundle_()[0]["text/plain"] == data["text/plain"]
+
+
+def test_a_picture_that_fails_leaves_the_view() -> None:
+    class Broken(Pictured, View):
+        def picture(self) -> bytes:
+            raise RuntimeError("no ink")
+
+        def sentence(self) -> str:
+            return "broken"
+
+    with pytest.warns(UserWarning, match="Broken could not be drawn: no ink"):
+        data, _ = Broken()._repr_mimebundle_()
+    assert data["text/plain"] == "broken"
+    assert "image/png" not in data
+
+
+def test_a_real_run_is_browsed_while_it_moves(digits: lsat.Data) -> None:
+    name = "data_weights.log_weight"
+    recipe = lsat.Recipe(
+        data_weights=lsat.LogWeights(),
+        hyper_penalties={name: lsat.SumSquares(1e-3) + lsat.ZeroSum()},
+        method=lsat.ProximalGradient(max_iterations=4),
+    )
+    run = lsat.Run(recipe, digits)
+    browser = WeightBrowser(run)
+    assert shown(browser)["span"] == "all weights are 1.00"
+    for _ in run.steps():
+        browser.refresh()
+    assert shown(browser)["span"].startswith("weights ")
+    assert shown(browser)["positions"] == np.argsort(run.weights(), kind="stable")[:20].tolist()

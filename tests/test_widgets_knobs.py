@@ -1,0 +1,88 @@
+"""Which numbers of a recipe have sliders, and what moving one gives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import lsat_explorer as lsat
+from lsat_explorer.widgets.knobs import knobs, set_knob
+
+WEIGHTING = lsat.recipes.paper_weighting()
+RECIPES = {
+    "default": lsat.Recipe(),
+    "ls": lsat.recipes.paper_ls(),
+    "reg2": lsat.recipes.paper_reg2(),
+    "feat": lsat.recipes.paper_feat(),
+    "weighting": WEIGHTING,
+    "bfgs": lsat.Recipe(method=lsat.MultiStart(lsat.LBFGS()), loss=lsat.Huber()),
+    "search": lsat.Recipe(method=lsat.LineSearch()),
+    "boxes": WEIGHTING.replace(
+        hyper_penalties={
+            "regularizer.smooth.log_weight": lsat.Box(-3.0, 3.0),
+            "featurizer.archetypes.log_scale": lsat.SumSquares(0.5) + lsat.Box(-2.0, 5.0),
+        }
+    ),
+}
+ALL = [(name, knob) for name, recipe in RECIPES.items() for knob in knobs(recipe)]
+
+
+def test_the_papers_weighting_has_its_lambda_and_the_methods_numbers() -> None:
+    assert [(k.path, k.value, k.log, k.group) for k in knobs(WEIGHTING)] == [
+        ("hyper_penalties/data_weights.log_weight/terms/0/weight", 1e-3, True, "penalties"),
+        ("method/step", 1.0, True, "method"),
+        ("method/tolerance", 1e-4, True, "method"),
+        ("method/max_iterations", 250, True, "method"),
+    ]
+
+
+@pytest.mark.parametrize(("name", "knob"), ALL, ids=[f"{name}-{knob.path}" for name, knob in ALL])
+def test_moving_one_moves_it_alone_and_back_again(name: str, knob: Any) -> None:
+    recipe = RECIPES[name]
+    value = 3.0 if knob.whole else knob.value + 0.05 * (knob.high - knob.value)
+    moved = set_knob(recipe, knob.path, value)
+    assert moved != recipe
+    assert [k.value for k in knobs(moved) if k.path == knob.path] == [value]
+    assert [k for k in knobs(moved) if k.path != knob.path] == [k for k in knobs(recipe) if k.path != knob.path]
+    assert set_knob(moved, knob.path, knob.value) == recipe
+    assert lsat.Recipe.from_json(moved.to_json()) == moved
+
+
+@pytest.mark.parametrize(("name", "knob"), ALL, ids=[f"{name}-{knob.path}" for name, knob in ALL])
+def test_every_slider_reaches_its_value_and_says_what_it_is(name: str, knob: Any) -> None:
+    assert knob.low <= knob.value <= knob.high
+    assert not knob.log or knob.low > 0
+    assert knob.label
+    assert knob.meaning.endswith(".")
+    assert "{" not in knob.label + knob.meaning
+
+
+def test_every_method_has_sliders_for_its_stopping() -> None:
+    assert [knob.path for knob in knobs(RECIPES["bfgs"])] == [
+        "loss/threshold",
+        "method/method/tolerance",
+        "method/method/max_iterations",
+    ]
+    assert [knob.path for knob in knobs(RECIPES["search"])] == ["method/tolerance", "method/max_iterations"]
+
+
+def test_a_value_beyond_the_usual_range_widens_the_slider() -> None:
+    wide = set_knob(lsat.Recipe(), "method/step", 1e6)
+    assert next(knob for knob in knobs(wide) if knob.path == "method/step").high == 1e6
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "says"),
+    [
+        ("method/stepp", 1.0, "method/step"),
+        ("method/step", -1.0, "step"),
+        ("method/step", float("nan"), "finite"),
+        ("method/step", "1", "finite"),
+        ("method/max_iterations", 2.5, "whole"),
+        ("hyper_penalties/data_weights.log_weight/terms/0/weight", -1.0, "weight"),
+    ],
+)
+def test_bad_numbers_are_refused_in_a_sentence(path: str, value: Any, says: str) -> None:
+    with pytest.raises(ValueError, match=says):
+        set_knob(WEIGHTING, path, value)

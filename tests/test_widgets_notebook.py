@@ -1,0 +1,43 @@
+"""The views in a notebook that runs from top to bottom by itself, without a page."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from pathlib import Path
+
+import nbformat
+import pytest
+from nbclient import NotebookClient
+
+import machine
+
+CELLS = (
+    """
+import torch
+torch.set_num_threads(1)
+import lsat_explorer as lsat
+recipe = lsat.Recipe(method=lsat.ProximalGradient(max_iterations=3))
+explorer = lsat.widgets.Explorer(lsat.datasets.digits(), recipe)
+explorer
+""",
+    "tuner = lsat.widgets.LiveTuner(lsat.datasets.digits(), recipe)\ntuner",
+    "explorer.start()\nexplorer.wait(timeout=60)",
+    "tuner.start()\ntuner.wait(timeout=60)",
+    "import hashlib\nfor view in (explorer, tuner): print(hashlib.sha256(view.picture()).hexdigest())",
+)
+
+
+@pytest.mark.slow
+def test_the_pictures_of_the_end_of_the_run_are_saved_where_the_views_are(tmp_path: Path) -> None:
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS])
+    environment = machine.environment() | {"PYTHONPATH": str(machine.ROOT)}
+    NotebookClient(notebook, timeout=120, kernel_name="python3").execute(env=environment, cwd=str(tmp_path))
+    final = "".join(output.text for output in notebook.cells[4].outputs).split()
+    for cell, digest in zip(notebook.cells[:2], final, strict=True):
+        live, still = cell.outputs
+        assert set(live.data) == {"application/vnd.jupyter.widget-view+json", "text/plain"}
+        assert set(still.data) == {"image/png", "text/plain"}
+        assert live.data["text/plain"] == still.data["text/plain"]
+        assert hashlib.sha256(base64.b64decode(still.data["image/png"])).hexdigest() == digest
+    assert [len(cell.outputs) for cell in notebook.cells[:4]] == [2, 2, 0, 0]

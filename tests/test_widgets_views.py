@@ -1,0 +1,292 @@
+"""The views without a browser: what they hold, what they refuse, and what a moved slider does to a run."""
+
+from __future__ import annotations
+
+import base64
+import json
+import threading
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import traitlets
+
+import lsat_explorer as lsat
+from fake_run import FakeRun
+from lsat_explorer.widgets import Explorer, HyperSliders, LiveTuner
+from lsat_explorer.widgets.cards import TABS, cards, graph_picture
+from lsat_explorer.widgets.facts import difference
+from lsat_explorer.widgets.history import Columns
+from test_widgets_worker import SOON, until
+
+LAMBDA = "hyper_penalties/data_weights.log_weight/terms/0/weight"
+PNG = b"\x89PNG\r\n\x1a\n"
+
+
+@pytest.fixture(scope="module")
+def data() -> lsat.Data:
+    return lsat.datasets.digits()
+
+
+@pytest.fixture(scope="module")
+def recipe() -> lsat.Recipe:
+    recipe = lsat.recipes.paper_weighting(shape=(8, 8), per_class=1)
+    return recipe.replace(method=lsat.ProximalGradient(max_iterations=6))
+
+
+@pytest.fixture
+def explorer(data: lsat.Data, recipe: lsat.Recipe) -> Iterator[Explorer]:
+    explorer = Explorer(data, recipe)
+    yield explorer
+    explorer.close()
+
+
+@pytest.fixture
+def run(data: lsat.Data) -> Iterator[FakeRun]:
+    run = FakeRun(lsat.recipes.paper_weighting(), data)
+    yield run
+    run.gate.set()
+    run.stop()
+
+
+@pytest.fixture
+def tuner(run: FakeRun) -> Iterator[LiveTuner]:
+    tuner = LiveTuner(run)
+    yield tuner
+    run.gate.set()
+    tuner.close()
+
+
+def command(tuner: LiveTuner, name: str) -> None:
+    """What a button sends."""
+    tuner.controls._handle_custom_msg({"command": name}, [])
+
+
+# --- sliders ------------------------------------------------------------------------------------------------------
+
+
+def test_a_moved_slider_replaces_the_frozen_recipe(recipe: lsat.Recipe) -> None:
+    sliders = HyperSliders(recipe)
+    sliders.set_state({"values": {**sliders.values, LAMBDA: 0.5}})
+    assert sliders.recipe.hyper_penalties["data_weights.log_weight"] == lsat.SumSquares(0.5) + lsat.ZeroSum()
+    assert recipe.hyper_penalties["data_weights.log_weight"] == lsat.SumSquares(1e-3) + lsat.ZeroSum()
+    assert sliders.get_state()["values"][LAMBDA] == 0.5
+
+
+def test_a_slider_moved_during_a_run_acts_on_the_next_iteration(run: FakeRun, tuner: LiveTuner) -> None:
+    sliders = HyperSliders(tuner)
+    run.gate.clear()
+    tuner.start()
+    until(run.inside.is_set)
+    moved = threading.Thread(target=lambda: sliders.set_state({"values": {**sliders.values, "method/step": 0.25}}))
+    moved.start()  # a front end may call from a thread of its own
+    moved.join()
+    run.gate.set()
+    until(lambda: len(run.iterates) > 2)
+    assert {iterate.step for iterate in run.iterates} == {0.25}
+    assert tuner.recipe.method.step == sliders.recipe.method.step == 0.25
+
+
+@pytest.mark.parametrize("value", [-1.0, float("inf"), "much", None])
+def test_a_refused_value_leaves_everything_as_it_was_and_says_why(recipe: lsat.Recipe, value: Any) -> None:
+    sliders = HyperSliders(recipe)
+    before = dict(sliders.values)
+    sliders.set_state({"values": {**before, LAMBDA: value}})
+    assert sliders.recipe == recipe
+    assert sliders.values == before
+    assert sliders.get_state()["_problem"]
+    sliders.set_state({"values": {**before, LAMBDA: 2.0}})
+    assert sliders.get_state()["_problem"] == ""
+
+
+def test_a_recipe_assigned_in_python_moves_the_sliders(recipe: lsat.Recipe) -> None:
+    sliders = HyperSliders(recipe)
+    sliders.recipe = recipe.replace(method=lsat.ProximalGradient(step=7.0))
+    assert sliders.values["method/step"] == 7.0
+    with pytest.raises(traitlets.TraitError):
+        sliders.recipe = "recipe"
+
+
+def test_sliders_refuse_what_they_do_not_know(recipe: lsat.Recipe) -> None:
+    with pytest.raises(TypeError, match="group"):
+        HyperSliders(recipe, grup="method")
+    with pytest.raises(ValueError, match="Recipe"):
+        HyperSliders("recipe")
+    with pytest.raises(traitlets.TraitError):
+        HyperSliders(recipe, group="methods")
+
+
+# --- the tuner ----------------------------------------------------------------------------------------------------
+
+
+def test_buttons_steer_the_run_and_state_is_in_traits(run: FakeRun, tuner: LiveTuner) -> None:
+    run.last = 50
+    assert tuner.controls.activity == "ready"
+    command(tuner, "step")
+    until(lambda: tuner.controls.activity == "paused")
+    assert tuner.controls.sentence == "Paused after iteration 0."
+    command(tuner, "start")
+    tuner.wait(SOON)
+    state = tuner.controls.get_state()
+    assert (state["activity"], state["tone"], state["accepted"], state["rejected"]) == ("ended", "good", 50, 0)
+    loss = next(trace for trace in tuner.plot.data if trace.name == "validation loss")
+    assert len(loss.x) == 51  # the whole history, for a view that is opened later
+    assert isinstance(loss.y, np.ndarray)
+    sent = tuner.plot.get_state(["_widget_data"])["_widget_data"]  # what a page that is loaded again asks for
+    assert next(trace["x"]["shape"] for trace in sent if trace["name"] == "validation loss") == (51,)
+
+
+def test_an_unknown_command_and_a_failing_one_do_no_harm(run: FakeRun, tuner: LiveTuner) -> None:
+    command(tuner, "format")
+    tuner.controls.obey({"start": lambda: 1 / 0})
+    command(tuner, "start")
+    assert "ZeroDivisionError" in tuner.controls.problem
+
+
+def test_an_error_of_the_run_ends_in_the_view_and_in_wait(run: FakeRun, tuner: LiveTuner) -> None:
+    run.fails_at = 1
+    tuner.start()
+    with pytest.raises(ArithmeticError, match="iteration 1 broke"):
+        tuner.wait(SOON)
+    assert tuner.controls.activity == "failed"
+    assert "iteration 1 broke" in tuner.controls.problem
+
+
+def test_restart_is_a_new_run_from_the_start(run: FakeRun, tuner: LiveTuner) -> None:
+    tuner.start()
+    until(lambda: len(run.iterates) > 3)
+    tuner.restart()
+    assert tuner.run is not run
+    assert run.iterates[-1].status is lsat.Status.STOPPED_BY_USER
+    until(lambda: len(tuner.run.iterates) > 0)
+    assert tuner.run.iterates[0].number == 0
+    tuner.close()
+    assert not tuner.worker.alive
+
+
+def test_a_tuner_says_what_it_needs(data: lsat.Data, run: FakeRun) -> None:
+    with pytest.raises(ValueError, match=r"LiveTuner\(data, recipe\)"):
+        LiveTuner(data)
+    with pytest.raises(ValueError, match="has its own"):
+        LiveTuner(run, lsat.Recipe())
+    with pytest.raises(TypeError, match="layout"):
+        LiveTuner(run, layuot={})
+
+
+def test_columns_grow_with_the_run(run: FakeRun) -> None:
+    run.last = 3
+    columns = Columns()
+    steps = run.steps()
+    next(steps)
+    first = columns.of(run.iterates)
+    list(steps)
+    assert len(first["loss"]) == 1
+    assert columns.of(run.iterates)["number"].tolist() == [0.0, 1.0, 2.0, 3.0]
+    assert (columns.accepted, columns.rejected) == (3, 0)
+
+
+# --- the explorer -------------------------------------------------------------------------------------------------
+
+
+def test_the_explorer_runs_and_keeps_its_runs(explorer: Explorer, recipe: lsat.Recipe) -> None:
+    assert explorer.table.rows[0]["loss"] is None
+    explorer.start()
+    explorer.wait(60)
+    assert explorer.run.status is lsat.Status.MAX_ITERATIONS
+    assert explorer.table.rows[0]["iterations"] == 6
+    assert explorer.heading.facts[1:] == ["75 features", "902 hyper-parameters"]
+    assert explorer.model.theta.shape[1] == 10
+    first = explorer.run
+    explorer.sliders.set_state({"values": {**explorer.sliders.values, LAMBDA: 0.5}})
+    assert explorer.recipe == explorer.sliders.recipe
+    explorer.restart()
+    explorer.wait(60)
+    assert explorer.run is not first
+    assert [row["differs"] for row in explorer.table.rows] == ["λ of log row weights 0.001 → 0.5", ""]
+    explorer.restart()  # the same again takes the place of its like
+    explorer.wait(60)
+    assert len(explorer.table.rows) == 2
+    explorer.table.chosen = 1
+    shown = next(trace for trace in explorer.tuner.plot.data if trace.name == "validation loss")
+    assert shown.y[-1] == first.iterates[-1].loss
+
+
+def test_the_explorer_shows_its_recipe_as_code(explorer: Explorer) -> None:
+    space: dict[str, Any] = {}
+    exec(explorer.heading.source, space)
+    assert space["recipe"] == explorer.recipe == lsat.Recipe.from_json(explorer.recipe.to_json())
+    assert explorer.tabs.source == explorer.heading.source
+
+
+def test_the_state_of_every_view_is_json(explorer: Explorer) -> None:
+    explorer.start()
+    explorer.wait(60)
+    for part in (explorer.heading, explorer.tabs, explorer.table, explorer.sliders, explorer.tuner.controls):
+        state = {name: value for name, value in part.get_state().items() if name not in ("_esm", "_css", "layout")}
+        json.dumps(state, allow_nan=False)
+
+
+@pytest.mark.parametrize("view", ["explorer", "tuner", "sliders"])
+def test_each_view_carries_a_picture_and_constant_words(explorer: Explorer, view: str) -> None:
+    shown: Any = explorer if view == "explorer" else getattr(explorer, view)
+    data, metadata = shown._repr_mimebundle_()
+    assert base64.b64decode(data["image/png"]).startswith(PNG)
+    assert "text/html" not in data
+    assert "application/vnd.jupyter.widget-view+json" in data
+    assert metadata["image/png"]["width"] <= 1000
+    explorer.start()
+    explorer.wait(60)
+    assert shown._repr_mimebundle_()[0]["text/plain"] == data["text/plain"]
+
+
+def test_displaying_writes_the_view_and_then_its_picture(explorer: Explorer, monkeypatch: pytest.MonkeyPatch) -> None:
+    published: list[tuple[dict[str, Any], dict[str, Any]]] = []
+    monkeypatch.setattr("IPython.display.publish_display_data", lambda data, *_, **more: published.append((data, more)))
+    explorer._ipython_display_()
+    (live, _), (still, about) = published
+    assert "image/png" not in live
+    assert "application/vnd.jupyter.widget-view+json" not in still
+    explorer.start()
+    explorer.wait(60)
+    last, more = published[-1]
+    assert more["update"]
+    assert more["transient"] == about["transient"]
+    assert last["image/png"] != still["image/png"]
+
+
+# --- words and drawings -------------------------------------------------------------------------------------------
+
+
+def test_cards_say_what_is_tuned(recipe: lsat.Recipe, data: lsat.Data) -> None:
+    found = cards(recipe)
+    assert set(found) == set(TABS) - {"Code"}
+    assert [card.name for card in found["Regularizers"]] == ["pixel_ridge", "archetype_ridge", "smooth"]
+    assert [card.tuned for card in found["Features"]] == [None, True, None]
+    assert found["Regularizers"][0].facts[0] == ("weight e²ω", "7.389")
+    frozen = cards(lsat.recipes.paper_ls())["Regularizers"][0]
+    assert (frozen.name, frozen.kind, frozen.tuned) == ("Ridge", "all features", False)
+    problem = lsat.Problem(recipe, data)
+    now = cards(recipe, problem.init(), {"pixels": 64})
+    assert now["Weights"][0].facts[0] == ("weight e²ω", "1 to 1")
+    assert ("columns", "64") in now["Features"][0].facts
+
+
+def test_a_graph_is_drawn_with_every_edge() -> None:
+    assert graph_picture(lsat.graphs.grid(8, 8)).count("M") == 112
+    assert graph_picture(lsat.graphs.path(5)).count("M") == 4
+    assert graph_picture(lsat.graphs.path(10_000)) == ""
+
+
+def test_a_difference_is_told_in_numbers_where_it_is_one(recipe: lsat.Recipe) -> None:
+    slower = recipe.replace(method=lsat.ProximalGradient(step=0.5, max_iterations=6))
+    assert difference(recipe, slower) == "first step size 1 → 0.5"
+    assert difference(recipe, recipe) == ""
+    assert difference(recipe, slower.replace(seed=3)) == "first step size 1 → 0.5, seed"
+
+
+def test_plotlys_module_still_ends_as_ours_expects() -> None:
+    from lsat_explorer.widgets.figure import _followed, _live_plot
+
+    assert "const plotly = " in str(_live_plot()._esm)
+    assert _followed("export default 1;") == "export default 1;"

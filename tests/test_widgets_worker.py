@@ -1,0 +1,191 @@
+"""The thread that pulls a run: it starts once, holds, steps, stops from a pause, and keeps what goes wrong."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import pytest
+import torch
+
+from fake_run import FakeRun
+from lsat_explorer.widgets import cells
+from lsat_explorer.widgets.worker import Activity, Worker
+
+SOON = 20.0  # seconds that a loaded machine may take; no test waits so long unless it fails
+
+
+def until(condition: Callable[[], bool]) -> None:
+    """Wait for a condition that another thread brings about."""
+    end = time.monotonic() + SOON
+    while not condition():
+        assert time.monotonic() < end, "it did not come about"
+        time.sleep(0.001)
+
+
+@pytest.fixture
+def run() -> Iterator[FakeRun]:
+    run = FakeRun()
+    yield run
+    run.gate.set()
+
+
+@pytest.fixture
+def worker(run: FakeRun) -> Iterator[Worker]:
+    worker = Worker(run, period=0.0)
+    yield worker
+    run.gate.set()
+    worker.close()
+
+
+def test_it_runs_to_the_end_and_reports_once_more(run: FakeRun, worker: Worker) -> None:
+    run.last = 3
+    seen: list[Activity] = []
+    worker.listeners.append(lambda: seen.append(worker.activity))
+    assert worker.activity is Activity.READY
+    worker.start()
+    worker.wait(SOON)
+    assert [iterate.number for iterate in run.iterates] == [0, 1, 2, 3]
+    assert seen[-1] is Activity.ENDED is worker.activity
+
+
+def test_starting_twice_is_one_run(run: FakeRun, worker: Worker) -> None:
+    before = set(threading.enumerate())
+    run.gate.clear()
+    worker.start()
+    worker.start()
+    until(run.inside.is_set)
+    assert run.begun == 1
+    assert len(set(threading.enumerate()) - before) == 1
+
+
+def test_a_pause_holds_and_start_goes_on(run: FakeRun, worker: Worker) -> None:
+    worker.start()
+    until(lambda: len(run.iterates) > 3)
+    held = threading.Event()
+    worker.listeners.append(lambda: held.set() if threading.current_thread().name == "lsat-tuner" else None)
+    worker.pause()
+    assert worker.activity is Activity.PAUSED
+    held.clear()
+    assert held.wait(SOON)  # the thread's own report, from inside the pause
+    count = len(run.iterates)
+    with pytest.raises(TimeoutError, match="paused"):
+        worker.wait(0.05)
+    assert len(run.iterates) == count
+    worker.resume()
+    until(lambda: len(run.iterates) > count)
+
+
+def test_a_step_is_one_iteration(run: FakeRun, worker: Worker) -> None:
+    for count in (1, 2, 3):
+        worker.step()
+        until(lambda count=count: len(run.iterates) == count and worker.activity is Activity.PAUSED)
+    assert run.begun == 1
+
+
+def test_a_step_that_ends_the_run_does_not_hold_it(run: FakeRun, worker: Worker) -> None:
+    run.last = 0
+    worker.step()
+    worker.wait(SOON)
+    assert worker.activity is Activity.ENDED
+
+
+def test_stop_wakes_a_paused_worker(run: FakeRun, worker: Worker) -> None:
+    worker.step()
+    until(lambda: worker.activity is Activity.PAUSED)
+    worker.stop()
+    worker.wait(SOON)
+    assert run.iterates[-1].status.value == "stopped_by_user"
+    assert worker.activity is Activity.ENDED
+
+
+def test_a_stopped_run_goes_on_from_where_it_was(run: FakeRun, worker: Worker) -> None:
+    worker.start()
+    until(lambda: len(run.iterates) > 2)
+    worker.stop()
+    worker.wait(SOON)
+    count = len(run.iterates)
+    worker.start()
+    until(lambda: len(run.iterates) > count)
+    assert [iterate.number for iterate in run.iterates[: count + 1]] == list(range(count + 1))
+
+
+def test_stopping_what_was_never_started_is_nothing(worker: Worker) -> None:
+    worker.stop()
+    worker.wait(0.1)
+    assert worker.activity is Activity.READY
+
+
+def test_an_error_is_kept_and_raised_by_wait(run: FakeRun, worker: Worker) -> None:
+    run.fails_at = 2
+    worker.start()
+    with pytest.raises(ArithmeticError, match="iteration 2 broke"):
+        worker.wait(SOON)
+    assert worker.activity is Activity.FAILED
+    run.fails_at = None
+    worker.start()  # and the run can be taken up again
+    until(lambda: len(run.iterates) > 4)
+    assert worker.error is None
+
+
+def test_a_view_that_fails_does_not_end_the_run(run: FakeRun, worker: Worker) -> None:
+    run.last = 5
+
+    def broken() -> None:
+        raise RuntimeError("no page")
+
+    worker.listeners.append(broken)
+    with pytest.warns(UserWarning, match="no page"):
+        worker.report()  # and it says so once
+    worker.start()
+    worker.wait(SOON)
+    assert len(run.iterates) == 6
+
+
+def test_reports_are_coalesced(run: FakeRun) -> None:
+    run.last = 500
+    worker = Worker(run, period=1000.0)
+    count: list[int] = []
+    worker.listeners.append(lambda: count.append(len(run.iterates)))
+    worker.start()
+    worker.wait(SOON)
+    assert count == [0, 501]
+
+
+def test_the_thread_takes_the_callers_number_of_threads(run: FakeRun) -> None:
+    before = torch.get_num_threads()
+    try:
+        torch.set_num_threads(1)
+        worker = Worker(run)
+        torch.set_num_threads(before)
+        worker.step()
+        until(lambda: len(run.iterates) == 1)
+        assert run.threads == 1
+        worker.close()
+    finally:
+        torch.set_num_threads(before)
+
+
+def test_running_a_cell_again_ends_what_it_began(run: FakeRun) -> None:
+    worker = cells.worker_of(run, ("cell", "first"))
+    worker.start()
+    until(lambda: len(run.iterates) > 0)
+    others = [FakeRun(), FakeRun(), FakeRun()]
+    cells.worker_of(others[0], ("cell", "first"))  # the same execution may begin two
+    cells.worker_of(others[1], ("another cell", "second"))
+    assert worker.alive
+    cells.worker_of(others[2], ("cell", "third"))
+    assert not worker.alive
+    assert run.iterates[-1].status.final
+
+
+def test_two_views_of_a_run_share_its_worker(run: FakeRun) -> None:
+    worker = cells.worker_of(run, None)
+    assert cells.worker_of(run, ("cell", "first")) is worker
+    worker.close()
+    assert cells.worker_of(run, None) is not worker  # one that was closed does not come back
+
+
+def test_outside_a_notebook_there_is_no_cell() -> None:
+    assert cells.this_cell() is None
