@@ -166,6 +166,8 @@ def test_a_step_too_small_to_move_is_stalled_not_converged():
     run = lsat.tune(recipe, make_data(), progress=False)
     assert run.status is Status.STALLED
     assert len(run.iterates) == 2
+    assert "float64" not in run.message
+    assert 'dtype="float64" goes on' in lsat.tune(recipe.replace(dtype="float32"), make_data(), progress=False).message
 
 
 def test_a_box_that_holds_the_optimum_out_is_converged_at_its_end():

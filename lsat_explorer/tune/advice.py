@@ -23,6 +23,8 @@ def advice(run: Run) -> str:
     sentences = [run.status.sentence]
     if run.status is Status.NOT_FINITE and run.problem is not None:
         sentences.append(run.problem.evaluate(last.omega).outcome.sentence)
+    if run.status is Status.STALLED and run.recipe.dtype == "float32":
+        sentences.append('Rounding of float32 hides smaller improvements: dtype="float64" goes on.')
     if run.status.final and last.loss < first.loss and last.error > first.error:
         sentences.append(
             f"The validation loss fell, but the validation error rose from {_shown(first.error, run)} to "
