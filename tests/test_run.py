@@ -198,6 +198,20 @@ def test_stop_and_resume():
     assert run.iterates[-1].objective < run.iterates[stopped - 1].objective
 
 
+def test_reading_the_model_loses_no_stop():
+    run = lsat.Run(lsat.Recipe(method=lsat.ProximalGradient(tolerance=0.0, max_iterations=30)), make_data())
+    steps = run.steps()
+    next(steps)
+    run.stop()
+    reader = threading.Thread(target=lambda: run.model)
+    reader.start()
+    reader.join()
+    assert run.model is not None
+    assert next(steps).status is Status.STOPPED_BY_USER
+    assert list(steps) == []
+    assert math.isfinite(float(run.model.theta.sum()))
+
+
 def test_stop_from_another_thread_acts_between_chunks():
     run = lsat.Run(lsat.Recipe(method=lsat.ProximalGradient(tolerance=0.0, max_iterations=10**6)), make_data())
     worker = threading.Thread(target=lambda: [None for _ in run.steps()])

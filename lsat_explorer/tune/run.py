@@ -66,6 +66,7 @@ class Run:
         self._model: tuple[Omega, FittedModel] | None = None
         self._wanted = recipe
         self._stop = threading.Event()
+        self._puller, self._pulling = 0, False
 
     def __repr__(self) -> str:
         last = f", loss {self.iterates[-1].loss:.4f}" if self.iterates else ""
@@ -77,14 +78,18 @@ class Run:
         The first pull prepares the features. After `change` the step rule starts anew from the present ω.
         """
         self._stop.clear()
+        self._puller = threading.get_ident()
         base = self.iterates[-1] if self.iterates else None
         self.status = Status.RUNNING
         try:
+            self._pulling = True
             yield from self._pull(base)
         except Interrupted:
+            self._pulling = False
             self.interrupt()
             yield from self.iterates[-1:]
         finally:
+            self._pulling = False
             if self.status is Status.RUNNING and not self.iterates:
                 self.status = Status.READY
 
@@ -97,7 +102,9 @@ class Run:
                 method = method.resumed(base)
             for iterate in method.iterates(problem, self._omega):
                 last = self._record(iterate, base)
+                self._pulling = False
                 yield last
+                self._pulling = True
                 if last.status.final:
                     return
                 if self._wanted != self.recipe:
@@ -115,7 +122,8 @@ class Run:
         return self.problem
 
     def _check(self) -> None:
-        if self._stop.is_set():
+        # Only the thread that pulls is interrupted: another may be fitting `model` meanwhile.
+        if self._stop.is_set() and threading.get_ident() == self._puller and self._pulling:
             raise Interrupted
 
     def _record(self, iterate: Iterate, base: Iterate | None) -> Iterate:
@@ -224,7 +232,6 @@ class Run:
         """The model fitted at `omega`, θ refined once in float64."""
         omega = self.omega
         if self._model is None or self._model[0] is not omega:
-            self._stop.clear()
             problem = self._ready()
             theta, outcome = problem.coefficients(omega)
             if not outcome.ok:

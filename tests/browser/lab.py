@@ -127,7 +127,13 @@ class Notebook:
             """async ([name, theme]) => {
                 const app = window.jupyterapp;
                 await app.restored;
+                // JupyterLab takes its splash screen away twice, and fails, if a theme is changed while it fades
+                const faded = async () => {
+                    while (document.getElementById('jupyterlab-splash')) await new Promise((go) => setTimeout(go, 50));
+                };
+                await faded();
                 await app.commands.execute('apputils:change-theme', { theme });
+                await faded();
                 await app.commands.execute('docmanager:open', { path: name, factory: 'Notebook' });
                 if (app.shell.leftCollapsed === false) app.shell.collapseLeft();
             }""",
