@@ -290,6 +290,25 @@ def test_dependent_columns_of_a_sparse_matrix_are_named(solver):
         least_squares(A.to_sparse(), random(400, seed=1), solver=solver)
 
 
+LOOSE = [CG(tolerance=1e-4), LSMR(tolerance=1e-4)]
+
+
+@pytest.mark.parametrize(("solver", "condition"), [(LOOSE[0], 1e2), (LOOSE[1], 1e3)], ids=repr)
+def test_a_solve_that_stops_early_is_not_taken_for_dependent_columns(solver, condition):
+    left, right = (torch.linalg.qr(random(size, 30, seed=size)).Q for size in (90, 30))
+    A = left * torch.logspace(0, -np.log10(condition), 30, dtype=torch.float64) @ right.mT
+    theta = least_squares(A.to_sparse(), B := random(90, seed=1), solver=solver)
+    assert (A.mT @ (B - A @ theta)).norm() <= 2 * solver.tolerance * (A.mT @ B).norm()
+
+
+@pytest.mark.parametrize("solver", LOOSE, ids=repr)
+def test_dependent_columns_are_named_at_a_loose_tolerance(solver):
+    A = matrix()
+    A[:, 7] = A[:, 3] + A[:, 5]
+    with pytest.raises(SolveError, match="Columns 3, 5, 7 of A are linearly dependent"):
+        least_squares(A.to_sparse(), random(400, seed=1), solver=solver)
+
+
 class Wrong(LinearOperator):
     """An operator with a fault."""
 
@@ -376,8 +395,9 @@ def test_no_warning_reaches_the_user():
 
 
 LARGE = """
-    import json, resource, time
+    import json, time
     import torch
+    from lsat_explorer.bench.machine import peak_memory
     from lsat_explorer.solve import LSMR, least_squares
     k, n, entries, m = 200_000, 20_000, 10, 5
     generator = torch.Generator().manual_seed(0)
@@ -394,7 +414,7 @@ LARGE = """
     A, theta = A.detach(), theta.detach()
     residual = A.t() @ (B.detach() - A @ theta)
     print(json.dumps({
-        "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak_mib": peak_memory() / 2**20,
         "solve_seconds": solved - start, "gradient_seconds": time.perf_counter() - solved,
         "residual": (residual.norm() / (A.t() @ B.detach()).norm()).item(),
     }))
