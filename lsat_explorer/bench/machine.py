@@ -40,7 +40,10 @@ def peak_memory() -> int:
         # Of this program alone: the resource usage counts the process that started it, too.
         status = Path("/proc/self/status").read_text(encoding="utf-8")
         return 1024 * int(status.partition("VmHWM:")[2].split()[0])
-    import psutil
+    if system == "Windows":
+        import psutil
 
-    memory = psutil.Process().memory_info()
-    return int(memory.peak_wset if system == "Windows" else memory.rss)
+        return int(psutil.Process().memory_info().peak_wset)
+    import resource
+
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss  # bytes on macOS
