@@ -177,6 +177,8 @@ def test_a_box_that_holds_the_optimum_out_is_converged_at_its_end():
     )
     run = lsat.tune(recipe, make_data(), progress=False)
     assert run.status is Status.CONVERGED
+    assert run.iterates[-1].residual <= 1e-4
+    assert "the regularizer ended at the bound" in run.message
     assert abs(abs(float(run.omega["regularizer.log_weight"])) - 0.1) < 1e-12
 
 
@@ -293,9 +295,24 @@ def test_model_refuses_bad_input():
     with pytest.raises(ValueError, match="row 2, column 'x1'"):
         run.model.predict(bad)
     assert run.model.predict(np.empty((0, 6))).shape == (0,)
+    with pytest.raises(ValueError, match="is a folder"):
+        lsat.FittedModel.load(".")
     regression = lsat.tune(lsat.Recipe(), make_data("regression"), progress=False)
     with pytest.raises(ValueError, match="needs a CrossEntropy"):
         regression.model.predict_proba(bad)
+
+
+def test_columns_of_a_data_frame_are_taken_by_name():
+    X = pandas.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["sqm", "rooms", "age"])
+    data = lsat.Data.from_arrays(X, 3 * X["sqm"] - X["age"], task="regression")
+    model = lsat.tune(lsat.Recipe(method=QUICK), data, progress=False).model
+    expected = model.predict(X)
+    assert np.array_equal(model.predict(X[["age", "sqm", "rooms"]]), expected)
+    assert np.array_equal(model.predict(X.to_numpy()), expected)
+    with pytest.raises(ValueError, match="lacks column 'age'"):
+        model.predict(X[["sqm", "rooms"]])
+    with pytest.raises(ValueError, match="unknown column 'storey'"):
+        model.predict(X.assign(storey=1))
 
 
 def test_refined_coefficients_agree_with_float64():
@@ -321,5 +338,51 @@ def test_runs_save_and_load(tmp_path):
     assert again.model.decision_function(run.data.test.inputs) == pytest.approx(
         run.model.decision_function(run.data.test.inputs)
     )
+    pandas.testing.assert_frame_equal(again.history(), run.history(), check_exact=False, rtol=1e-12)
+    for refused in (lambda: record.test(), lambda: record.model, lambda: record.weights()):
+        with pytest.raises(ValueError, match="without its rows"):
+            refused()
     with pytest.raises(ValueError, match=r"run\.json is missing"):
         lsat.Run.load(tmp_path)
+
+
+def test_a_saved_run_goes_on_with_its_own_data_only(tmp_path):
+    run = lsat.tune(lsat.Recipe(method=QUICK), make_data(), progress=False)
+    run.save(tmp_path / "run")
+    with pytest.raises(ValueError, match="was run on other data"):
+        lsat.Run.load(tmp_path / "run", make_data(seed=1))
+    again = lsat.Run.load(tmp_path / "run", make_data())
+    assert again.test().error == run.test().error
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        ("run.json", b"{", r"run\.json is damaged"),
+        ("iterates.csv", b"", r"iterates\.csv is damaged"),
+        ("iterates.csv", b"number\n1\n", "damaged|objective"),
+        ("recipe.json", b"{}", r"recipe\.json is damaged: format is None"),
+        ("model.safetensors", b"x", "no model file"),
+        ("model.safetensors", None, r"model\.safetensors is missing"),
+    ],
+)
+def test_a_damaged_run_is_refused_by_its_file(tmp_path, name, content, message):
+    lsat.tune(lsat.Recipe(method=QUICK), make_data(), progress=False).save(tmp_path)
+    (tmp_path / name).unlink() if content is None else (tmp_path / name).write_bytes(content)
+    with pytest.raises(ValueError, match=message):
+        lsat.Run.load(tmp_path)
+
+
+def test_what_is_no_recipe_or_no_data_is_refused():
+    with pytest.raises(ValueError, match="data is a tuple, expected Data"):
+        lsat.tune(lsat.Recipe(), (np.ones((3, 2)), np.ones(3)))
+    with pytest.raises(ValueError, match="recipe is 'ridge'"):
+        lsat.Run("ridge", make_data())
+
+
+def test_a_tolerance_below_rounding_is_said():
+    data = make_data("regression")
+    large = lsat.Data.from_arrays(data.train.inputs, 1e6 * data.train.targets, task="regression")
+    run = lsat.tune(lsat.Recipe(method=lsat.ProximalGradient(tolerance=1e-9)), large, progress=False)
+    assert run.status is Status.STALLED
+    assert "out of reach" in run.message

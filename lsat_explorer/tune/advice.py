@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 from .iterate import Iterate, Status
+from .multi_start import MultiStart
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -25,7 +27,14 @@ def advice(run: Run) -> str:
         sentences.append(run.problem.evaluate(last.omega).outcome.sentence)
     if run.status is Status.STALLED and run.recipe.dtype == "float32":
         sentences.append('Rounding of float32 hides smaller improvements: dtype="float64" goes on.')
-    if run.status.final and last.loss < first.loss and last.error > first.error:
+    tolerance = run.recipe.method.tolerance
+    if run.status is Status.STALLED and tolerance is not None and 0 < tolerance < 1e-11 * abs(last.objective):
+        sentences.append(
+            f"A tolerance of {tolerance:g} is out of reach for an objective of {last.objective:.3g}: "
+            "scale the targets, or raise the tolerance."
+        )
+    judged = run.problem is None or run.problem.criterion.held_out
+    if judged and run.status.final and last.loss < first.loss and last.error > first.error:
         sentences.append(
             f"The validation loss fell, but the validation error rose from {_shown(first.error, run)} to "
             f"{_shown(last.error, run)}: the hyper-parameters may be fitting the validation rows."
@@ -46,15 +55,28 @@ def notes(problem: Problem, last: Iterate) -> list[str]:
     idle = [_short(name) for name in tuned if _idle(problem, last, name)]
     if idle:
         found.append(
-            f"The weight of {' and '.join(idle)} became so small that the penalty does nothing: "
-            "this may be a plateau, try MultiStart."
+            f"The loss no longer depends on the weight of {' and '.join(idle)}: it is the same without, to five digits."
+            + ("" if isinstance(problem.recipe.method, MultiStart) else " If this is a plateau, MultiStart leaves it.")
         )
+    ends = [_short(name) for name in problem.tuned if _at_an_end(problem, last, name)]
+    if ends:
+        found.append(f"{' and '.join(ends)} ended at the bound that the hyper-penalty sets.")
+    if problem.recipe.early_stopping is not None and problem.data.final is None:
+        found.append("Early stopping has used the test rows: for an honest last look give the data a final split.")
     return found
+
+
+def _at_an_end(problem: Problem, last: Iterate, name: str) -> bool:
+    """Whether a number lies at an end of its domain."""
+    if last.omega[name].ndim:
+        return False
+    beyond = [last.omega[name] + move for move in (-1e-3, 1e-3)]
+    return any(bool(problem.hyper_penalties[name].value(value) == math.inf) for value in beyond)
 
 
 def _short(name: str) -> str:
     """Return the name that the user gave: ``smooth`` for ``regularizer.smooth.log_weight``."""
-    return ".".join(name.split(".")[1:-1]) or "the regularizer"
+    return ".".join(name.split(".")[1:-1]) or f"the {name.split('.')[0]}"
 
 
 def _idle(problem: Problem, last: Iterate, name: str) -> bool:

@@ -68,8 +68,7 @@ def descend(problem: Problem, omega: Omega | None, rule: Rule) -> Iterator[Itera
     while not last.status.final:
         tentative = _step(problem, point, gradient, t)
         if not _moved(tentative, point.omega):
-            status = _unmoved(problem, point, gradient, last, rule.tolerance)
-            last = replace(last, step=t, status=status, accepted=False, number=last.number + 1)
+            last = _unmoved(problem, point, gradient, replace(last, step=t), rule.tolerance)
         else:
             trial = problem.evaluate(tentative)
             change = _change(problem, point, trial, gradient, t)
@@ -134,12 +133,17 @@ def _moved(tentative: Omega, omega: Omega) -> bool:
     return any(bool(((new - omega[k]).abs() > rounding * (1 + omega[k].abs())).any()) for k, new in tentative.items())
 
 
-def _unmoved(problem: Problem, point: Evaluation, gradient: Omega, last: Iterate, tolerance: float) -> Status:
-    """Say why a step left ω where it was: optimality, values that were never finite, or rounding."""
+def _unmoved(problem: Problem, point: Evaluation, gradient: Omega, last: Iterate, tolerance: float) -> Iterate:
+    """End a run whose step left ω where it was: at an optimum, at values that were never finite, or at rounding.
+
+    The residual shown is that of the test for an optimum, ‖ω − prox_r(ω − ∇ψ)‖₂.
+    """
     after = _step(problem, point, gradient, 1.0)
-    if norm([after[name] - point.omega[name] for name in problem.tuned]) <= tolerance:
-        return Status.CONVERGED
-    return Status.STALLED if last.accepted or math.isfinite(last.tried) else Status.NOT_FINITE
+    residual = norm([after[name] - point.omega[name] for name in problem.tuned])
+    status = Status.STALLED if last.accepted or math.isfinite(last.tried) else Status.NOT_FINITE
+    if residual <= tolerance:
+        status = Status.CONVERGED
+    return replace(last, status=status, accepted=False, number=last.number + 1, residual=residual)
 
 
 def _change(problem: Problem, old: Evaluation, new: Evaluation, gradient: Omega, t: float) -> Change:

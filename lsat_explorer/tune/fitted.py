@@ -103,6 +103,7 @@ class FittedModel:
         return torch.softmax(self.loss.scores(torch.from_numpy(self.decision_function(X)), omega), 1).numpy()
 
     def _inputs(self, X: Any) -> Tensor:
+        X = self._in_order(X)
         array = X.detach().cpu().numpy() if isinstance(X, Tensor) else np.asarray(X)
         d = len(self.feature_names)
         if array.ndim != 2 or array.shape[1] != d:
@@ -116,6 +117,21 @@ class FittedModel:
             row, column = bad[0]
             raise ValueError(f"X holds {rows[row, column]} in row {row}, column {self.feature_names[column]!r}.")
         return torch.from_numpy(rows)
+
+    def _in_order(self, X: Any) -> Any:
+        """Return a data frame's columns in the order of the training columns, by name."""
+        columns = getattr(X, "columns", None)
+        if columns is None:
+            return X
+        names = [str(name) for name in columns]
+        if len(set(names)) == len(names) and set(names) != set(self.feature_names):
+            lacking = [name for name in self.feature_names if name not in names]
+            unknown = [name for name in names if name not in self.feature_names]
+            trouble = f"lacks column {lacking[0]!r}" if lacking else f"has the unknown column {unknown[0]!r}"
+            raise ValueError(
+                f"X {trouble}: give the columns {', '.join(map(repr, self.feature_names[:6]))}, … by name."
+            )
+        return X if names == list(self.feature_names) else X[[columns[names.index(n)] for n in self.feature_names]]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one safetensors file, the recipe in its header; an old file stays until the new one is whole."""
@@ -152,6 +168,8 @@ class FittedModel:
         ValueError
             When the file is no model, is damaged, or has a format of another version.
         """
+        if Path(path).is_dir():
+            raise ValueError(f"{path} is a folder: give its model.safetensors, or use Run.load for a whole run.")
         try:
             with safe_open(path, framework="pt", device=device) as file:
                 header = file.metadata() or {}

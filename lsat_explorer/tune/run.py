@@ -56,6 +56,10 @@ class Run:
     """
 
     def __init__(self, recipe: Recipe, data: Data) -> None:
+        if not isinstance(recipe, Recipe):
+            raise ValueError(f"recipe is {recipe!r}, expected a Recipe such as lsat.Recipe().")
+        if not isinstance(data, Data | type(None)):
+            raise ValueError(f"data is a {type(data).__name__}, expected Data: use lsat.Data.from_arrays(X, y).")
         self.recipe, self.data = recipe, data
         self.problem: Problem | None = None
         self.iterates: list[Iterate] = []

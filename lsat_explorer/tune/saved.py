@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+import numpy as np
+import torch
 
 from ..data.data import Data
 from ..model.recipe import Recipe
 from .fitted import FittedModel
 from .iterate import SCALARS, Iterate, Status
-from .run import Run
+from .run import Run, TestResult
 
 __all__ = ["load_run", "save_run"]
+
+_Content = TypeVar("_Content")
+_WITHOUT = (
+    "This run was loaded without its rows: use Run.load(folder, data) to go on; its model is in model.safetensors."
+)
 
 
 def save_run(run: Run, folder: Path) -> None:
@@ -24,30 +33,58 @@ def save_run(run: Run, folder: Path) -> None:
     (folder / "recipe.json").write_text(run.recipe.to_json(), encoding="utf-8")
     run.history().to_csv(folder / "iterates.csv", index=False)
     model.save(folder / "model.safetensors")
-    about = {"status": run.status.value, "looks": run.looks, "data": repr(run.data), "message": run.message}
+    about = {"status": run.status.value, "looks": run.looks, "data": _fingerprint(run.data), "message": run.message}
     (folder / "run.json").write_text(json.dumps(about, indent=2, ensure_ascii=False), encoding="utf-8")
 
 
 def load_run(folder: Path, data: Data | None) -> Run:
     """Read the folder again, without its rows where ``data`` is None."""
-    import pandas
-
-    try:
-        about = json.loads((folder / "run.json").read_text(encoding="utf-8"))
-        table = pandas.read_csv(folder / "iterates.csv")
-        recipe = Recipe.from_json((folder / "recipe.json").read_text(encoding="utf-8"))
-        omega = FittedModel.load(folder / "model.safetensors").omega
-    except FileNotFoundError as error:
-        raise ValueError(f"{folder} holds no saved run: {Path(str(error.filename)).name} is missing.") from error
+    about = _read(folder, "run.json", lambda path: dict(json.loads(path.read_text(encoding="utf-8"))))
+    iterates = _read(folder, "iterates.csv", _iterates)
+    recipe = _read(folder, "recipe.json", lambda path: Recipe.from_json(path.read_text(encoding="utf-8")))
+    omega = _read(folder, "model.safetensors", FittedModel.load).omega
+    if data is not None and _fingerprint(data) != about.get("data"):
+        was = dict(about.get("data") or {}).get("name", "other rows")
+        raise ValueError(f"{folder} was run on other data ({was}), not on {data!r}: give the data that it was run on.")
     run = Run(recipe, data) if data is not None else _Record(recipe, about)
-    iterates = [_iterate({str(k): v for k, v in row.items()}) for row in table.to_dict("records")]
-    run.restore([*iterates[:-1], replace(iterates[-1], omega=omega)], Status(about["status"]), about["looks"])
+    run.restore([*iterates[:-1], replace(iterates[-1], omega=omega)], Status(about["status"]), int(about["looks"]))
     return run
 
 
+def _read(folder: Path, name: str, reader: Callable[[Path], _Content]) -> _Content:
+    """Read one file, or say which one is missing or damaged."""
+    path = folder / name
+    if not path.is_file():
+        raise ValueError(f"{folder} holds no saved run: {name} is missing.")
+    try:
+        return reader(path)
+    except (ValueError, KeyError, TypeError) as error:
+        raise ValueError(f"{path} is damaged: {error}") from error
+
+
+def _iterates(path: Path) -> list[Iterate]:
+    import pandas
+
+    rows = pandas.read_csv(path).to_dict("records")
+    if not rows:
+        raise ValueError("it has no iterates.")
+    return [_iterate({str(k): v for k, v in row.items()}) for row in rows]
+
+
 def _iterate(row: dict[str, Any]) -> Iterate:
+    """Return an iterate with the scalars of ω that the table holds."""
     values = {name: row[name] for name in SCALARS if name != "status"}
-    return Iterate(**values, status=Status(row["status"]), omega={})
+    omega = {k: torch.tensor(float(v), dtype=torch.float64) for k, v in row.items() if k not in SCALARS}
+    return Iterate(**values, status=Status(row["status"]), omega=omega)
+
+
+def _fingerprint(data: Data) -> dict[str, str]:
+    """Return what tells these rows from others: their name, and a hash of the training and validation rows."""
+    digest = hashlib.sha256()
+    for split in (data.train, data.validation):
+        for values in (split.inputs, split.targets):
+            digest.update(values.contiguous().numpy().tobytes())
+    return {"name": repr(data), "sha256": digest.hexdigest()}
 
 
 class _Record(Run):
@@ -64,4 +101,17 @@ class _Record(Run):
 
     def steps(self) -> Iterator[Iterate]:
         """Refuse: there are no rows."""
-        raise ValueError("This run was loaded without its rows: use Run.load(folder, data) to go on.")
+        raise ValueError(_WITHOUT)
+
+    @property
+    def model(self) -> FittedModel:
+        """Refuse: there are no rows."""
+        raise ValueError(_WITHOUT)
+
+    def test(self) -> TestResult:
+        """Refuse: there are no rows."""
+        raise ValueError(_WITHOUT)
+
+    def weights(self) -> np.ndarray:
+        """Refuse: there are no rows."""
+        raise ValueError(_WITHOUT)
