@@ -13,7 +13,8 @@ ARGS ?=
 .PHONY: explore test lint notebooks clean
 
 explore: $(VENV)/.lab-installed
-	LSAT_MNIST="$${LSAT_MNIST:-../shared/data/mnist}" $(BIN)/lsat-explorer lab --in-place $(ARGS)
+	if [ -z "$$LSAT_MNIST" ] && [ -d ../shared/data/mnist ]; then export LSAT_MNIST="$(abspath ../shared/data/mnist)"; fi; \
+	$(BIN)/lsat-explorer lab --in-place $(ARGS)
 
 test: $(VENV)/.test-installed
 	$(BIN)/python scripts/run_tests.py $(ARGS)

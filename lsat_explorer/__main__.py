@@ -34,6 +34,18 @@ def build_parser() -> Parser:
     return parser
 
 
+def ended(sentence: str) -> str:
+    """Return a sentence with one mark at its end: a full stop, unless it asks something.
+
+    Examples
+    --------
+    >>> ended("There is no run in runs/a"), ended("did you mean 'Ridge'?")
+    ('There is no run in runs/a.', "did you mean 'Ridge'?")
+    """
+    bare = sentence.rstrip().rstrip(".")
+    return bare if bare.endswith("?") else f"{bare}."
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command.
 
@@ -56,7 +68,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         args = build_parser().parse_args(argv)
         return int(args.run(args))
     except CommandError as error:
-        print(f"lsat-explorer: {str(error).rstrip('.')}.", file=sys.stderr)
+        print(f"lsat-explorer: {ended(str(error))}", file=sys.stderr)
         return error.code
     except KeyboardInterrupt:
         print("lsat-explorer: interrupted; nothing was saved.", file=sys.stderr)

@@ -10,6 +10,7 @@ import pytest
 import lsat_explorer
 import lsat_explorer.commands
 from lsat_explorer.__main__ import main
+from lsat_explorer.bench import step
 from lsat_explorer.commands import bench
 
 
@@ -36,6 +37,36 @@ def test_help_of_every_command_is_shown(capsys):
             main([name, "--help"])
         assert stopped.value.code == 0
         assert f"lsat-explorer {name}" in capsys.readouterr().out
+
+
+def test_bench_without_a_name_names_the_choices(command):
+    code, out, error = command("bench")
+    assert (code, out) == (2, "")
+    assert error == "lsat-explorer: Name a benchmark: `lsat-explorer bench NAME`, where NAME is paper or step.\n"
+
+
+@pytest.mark.parametrize("name", bench.BENCHES)
+def test_a_benchmark_without_data_advises_the_option(name, monkeypatch, command):
+    monkeypatch.delenv("LSAT_MNIST", raising=False)
+    code, _, error = command("bench", name)
+    assert code == 2
+    assert "add `--data DIR`" in error
+
+
+@pytest.mark.parametrize(("cpu", "busy"), [(2.5, False), (4.0, True)])
+def test_the_step_benchmark_prints_numbers_and_asks_about_a_busy_machine(cpu, busy):
+    times = {"first": 1.0, "ours": 1.0, "stacked": 2.5, "ours_cpu": 1.0, "stacked_cpu": cpu}
+    text = step._report([step.Timing(method="reg×2", k=1, n=1, dtype="float32", factor="float32", apart={}, **times)])
+    assert text.startswith("Goal: each ratio at least 3. In this run: 2.5.\n")
+    assert ("Machine busy?" in text) is busy
+
+
+def test_an_interrupt_while_a_command_is_loaded_is_one_sentence(monkeypatch, command):
+    def interrupted(name: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("lsat_explorer.__main__.import_module", interrupted)
+    assert command("show", "run") == (130, "", "lsat-explorer: interrupted; nothing was saved.\n")
 
 
 @pytest.mark.parametrize("name", bench.BENCHES)

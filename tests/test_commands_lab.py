@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from lsat_explorer.__main__ import main
 from lsat_explorer.commands import lab
 
 
@@ -106,6 +107,14 @@ def test_in_place_copies_nothing_and_kernels_find_mnist_from_their_own_folder(tm
     assert not (tmp_path / "lsat_notebooks").exists()
 
 
+@pytest.mark.parametrize("number", ["99999", "0", "-1", "x", "8.5"])
+def test_a_port_out_of_range_is_refused(number, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main(["lab", f"--port={number}"])
+    assert stopped.value.code == 2
+    assert f"{number!r} is no port, expected a whole number from 1 to 65535" in capsys.readouterr().err
+
+
 def free_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as server:
         return int(server.getsockname()[1])
@@ -149,6 +158,13 @@ def wait_for_address(process: subprocess.Popen[bytes], log: Path) -> str:
     pytest.fail(f"JupyterLab printed no address:\n{log.read_text()}")
 
 
+def wait_for_line(log: Path, line: str) -> None:
+    deadline = time.monotonic() + 30
+    while line not in log.read_text():
+        assert time.monotonic() < deadline, log.read_text()
+        time.sleep(0.05)
+
+
 def status_of(address: str) -> int:
     try:
         with urllib.request.urlopen(address, timeout=30) as reply:
@@ -161,6 +177,7 @@ def status_of(address: str) -> int:
 @pytest.mark.slow
 def test_lab_serves_the_copied_notebook_to_this_machine_only_with_a_token(served, tmp_path):
     address = served
+    wait_for_line(tmp_path / "lab.log", f"Open this address in a browser: {address}\n")
     assert "/lab/tree/01_first_look.ipynb?token=" in address
     assert (tmp_path / "mine" / "01_first_look.ipynb").exists()
     host, port, token = re.fullmatch(r"(http://[^/]+:(\d+))/\S*token=(\w+)", address).groups()

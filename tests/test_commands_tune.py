@@ -7,6 +7,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pandas as pd
@@ -47,20 +48,31 @@ def test_tune_writes_the_run_that_python_gives(tmp_path, command):
     assert (tmp_path / "run" / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
-def test_show_prints_what_tune_printed_and_draws_missing_curves(tmp_path, command):
+def test_show_prints_what_tune_printed_and_writes_nothing(tmp_path, command):
     run = tmp_path / "run"
     weights = {"data_weights": lsat.LogWeights(), "hyper_penalties": {"data_weights.log_weight": lsat.SumSquares(1e-3)}}
     _, tuned, _ = command("tune", write_recipe(tmp_path, **weights), "--data", "digits", "--out", str(run))
     assert table(tuned)["data_weights.log_weight"].startswith("898 values, ")
-    (run / "curves.png").unlink()
     assert command("show", str(run)) == (0, tuned, "")
-    assert (run / "curves.png").exists()
+    (run / "curves.png").unlink()
+    before = sorted(path.name for path in run.iterdir())
+    assert before == ["iterates.csv", "model.safetensors", "recipe.json", "run.json"]
+    code, out, error = command("show", str(run))
+    assert (code, error) == (0, "")
+    assert table(out) == {name: text for name, text in table(tuned).items() if name != "curves"}
+    assert sorted(path.name for path in run.iterdir()) == before
+
+
+def test_a_run_that_has_no_stopping_residual_shows_a_dash(tmp_path, command):
+    words = ["tune", write_recipe(tmp_path, method=lsat.ProximalGradient(max_iterations=0)), "--data", "digits"]
+    _, out, _ = command(*words, "--out", str(tmp_path / "run"))
+    assert table(out)["stopping residual"] == "–"
 
 
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
-        (["tune", "none.json", "--data", "digits", "--out", "run"], "none.json: No such file or directory."),
+        (["tune", "none.json", "--data", "digits", "--out", "run"], "There is no recipe none.json;"),
         (["tune", "typo.json", "--data", "digits", "--out", "run"], "featuriser"),
         (["tune", "half.json", "--data", "digits", "--out", "run"], "not readable JSON"),
         (["tune", "block.json", "--data", "digits", "--out", "run"], "pixles"),
@@ -68,6 +80,10 @@ def test_show_prints_what_tune_printed_and_draws_missing_curves(tmp_path, comman
         (["tune", "good.json", "--data", "no-mnist", "--out", "run"], "no-mnist"),
         (["tune", "good.json", "--data", "digits", "--out", "good.json"], "good.json is a file"),
         (["tune", "good.json", "--data", "digits", "--out", "."], "is not empty"),
+        (["tune", ".", "--data", "digits", "--out", "run"], "The recipe . cannot be read: Is a directory"),
+        (["tune", "typo.json", "--data", "digits", "--out", "."], "did you mean 'featurizer'?"),
+        (["tune", "typo.json", "--data", "no-mnist", "--out", "run"], "featuriser"),
+        (["show", "good.json"], "good.json is a file; `show` takes the folder of a run"),
         (["tune", "good.json", "--data", "digits", "--out", "good.json/run"], "good.json/run: Not a directory."),
         (["show", "run"], "There is no folder run"),
         (["show", "."], "run.json is missing"),
@@ -88,7 +104,8 @@ def test_bad_input_is_one_sentence_that_names_it_and_code_2(words, sentence, tmp
     last = error.splitlines()[-1]
     assert last.startswith("lsat-explorer: ")
     assert sentence in last
-    assert not Path("run/iterates.csv").exists()
+    assert not last.endswith("?.")
+    assert not Path("run").exists()
 
 
 def test_an_older_run_is_replaced_only_when_asked(tmp_path, command):
@@ -114,7 +131,50 @@ def test_an_interrupt_before_the_first_fit_saves_nothing(tmp_path, monkeypatch, 
     assert (code, out) == (130, "")
     assert error.endswith("lsat-explorer: interrupted; nothing was saved.\n")
     assert signal.getsignal(signal.SIGINT) is before
-    assert list((tmp_path / "run").iterdir()) == []
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_only_a_folder_that_the_command_made_goes_when_nothing_is_saved(there, tmp_path, monkeypatch, command):
+    def interrupted(*args: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(tune, "pull", interrupted)
+    run = tmp_path / "runs" / "a"
+    if there:
+        run.mkdir(parents=True)
+    assert command("tune", write_recipe(tmp_path), "--data", "digits", "--out", str(run))[0] == 130
+    assert (run.exists(), run.parent.exists()) == (there, there)
+
+
+@pytest.mark.parametrize(("count", "kept"), [(2, True), (3, False)])
+def test_a_second_interrupt_does_not_cost_the_run_and_a_third_ends_at_once(count, kept, tmp_path, monkeypatch, command):
+    save = tune.save
+
+    def interrupted_save(*args: object) -> int:
+        for _ in range(count - 1):
+            signal.raise_signal(signal.SIGINT)
+        return save(*args)
+
+    steps = lsat.Run.steps
+
+    def interrupted_at_three(run):
+        for iterate in steps(run):
+            if iterate.number == 3 and not iterate.status.final:
+                signal.raise_signal(signal.SIGINT)
+            yield iterate
+
+    monkeypatch.setattr(lsat.Run, "steps", interrupted_at_three)
+    monkeypatch.setattr(tune, "save", interrupted_save)
+    run = tmp_path / "run"
+    method = lsat.ProximalGradient(step=1e-3, grow=1.0, tolerance=0.0, max_iterations=1_000_000)
+    code, _, error = command("tune", write_recipe(tmp_path, method=method), "--data", "digits", "--out", str(run))
+    assert code == 130
+    assert error.splitlines()[-1].startswith(
+        "lsat-explorer: interrupted; the last accepted" if kept else "lsat-explorer: interrupted 3 times;"
+    )
+    assert run.exists() is kept
+    assert not kept or lsat.Run.load(run).status is lsat.Status.STOPPED_BY_USER
 
 
 def test_the_interrupt_handler_is_put_back_after_a_run(tmp_path, command):
@@ -141,6 +201,8 @@ def test_ctrl_c_keeps_the_last_accepted_iterate_and_exits_130(tmp_path, command)
             piece = process.stderr.read(1)
             assert piece, text
             text += piece
+        process.send_signal(signal.SIGINT)
+        time.sleep(0.1)
         process.send_signal(signal.SIGINT)
         out, error = process.communicate(timeout=120)
     assert process.returncode == 130
@@ -183,6 +245,7 @@ def test_pull_stops_at_the_first_interrupt_between_iterates(tmp_path):
             yield iterate
 
     tuning.steps = interrupted_at_three
-    tune.pull(tuning)
+    with tune.stop_on_interrupt(tuning):
+        tune.pull(tuning)
     assert tuning.status is lsat.Status.STOPPED_BY_USER
     assert tuning.iterates[-1].number >= 3

@@ -6,7 +6,9 @@ import ast
 import contextlib
 import io
 import json
+import os
 import re
+import shutil
 import subprocess
 import sys
 import tomllib
@@ -19,6 +21,7 @@ from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 from packaging.version import Version
 
+import machine
 from machine import ROOT
 
 PACKAGE = ROOT / "lsat_explorer"
@@ -178,6 +181,49 @@ def test_the_changelog_has_a_place_for_what_comes_next():
     assert headings[0] == "## [Unreleased]"
 
 
+@pytest.mark.skipif(shutil.which("make") is None, reason="there is no make")
+@pytest.mark.parametrize(("there", "chosen"), [(False, ""), (True, ""), (True, "mine"), (False, "mine")])
+def test_make_explore_names_mnist_only_where_it_is(there, chosen, tmp_path):
+    program = tmp_path / "project" / ".venv" / "bin" / "lsat-explorer"
+    program.parent.mkdir(parents=True)
+    program.write_text('#!/bin/sh\necho "folder=${LSAT_MNIST-unset} words=$*"\n')
+    program.chmod(0o755)
+    for name in ("pyproject.toml", "constraints.txt", ".venv/bin/python", ".venv/.lab-installed"):
+        (tmp_path / "project" / name).touch()
+    (tmp_path / "project" / "Makefile").write_text((ROOT / "Makefile").read_text())
+    usual = tmp_path / "shared" / "data" / "mnist"
+    if there:
+        usual.mkdir(parents=True)
+    names = {name: value for name, value in os.environ.items() if name not in ("LSAT_MNIST", "MAKEFLAGS")}
+    env = names | ({"LSAT_MNIST": chosen} if chosen else {})
+    words = ["make", "-s", "explore", "ARGS=--no-browser"]
+    done = subprocess.run(words, cwd=tmp_path / "project", env=env, capture_output=True, text=True, check=True)
+    expected = chosen or (usual if there else "unset")
+    assert done.stdout == f"folder={expected} words=lab --in-place --no-browser\n"
+
+
+@pytest.mark.parametrize("there", [True, False])
+def test_a_kernel_is_told_of_mnist_only_where_it_is(there, tmp_path, monkeypatch):
+    monkeypatch.setattr(machine, "ROOT", tmp_path / "project")
+    monkeypatch.delenv("LSAT_MNIST", raising=False)
+    (tmp_path / "project").mkdir()
+    usual = tmp_path / "shared" / "data" / "mnist"
+    if there:
+        usual.mkdir(parents=True)
+    assert machine.environment().get("LSAT_MNIST") == (str(usual) if there else None)
+
+
+def test_without_mnist_its_notebook_ends_with_the_sentence_of_the_library(tmp_path, monkeypatch):
+    cells = json.loads((ROOT / "notebooks" / "02_mnist_paper.ipynb").read_text(encoding="utf-8"))["cells"]
+    source = next("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("LSAT_MNIST", raising=False)
+    # The threads are this process's, and other tests count on them.
+    monkeypatch.setattr("torch.set_num_threads", lambda number: None)
+    with pytest.raises(SystemExit, match=r"`lsat-explorer data mnist .*` fetches the"):
+        exec(compile(source, "02_mnist_paper.ipynb", "exec"), {})
+
+
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
 
@@ -189,11 +235,21 @@ def test_the_readme_is_short_and_its_links_lead_somewhere():
 
 
 def test_the_readmes_example_prints_what_the_readme_says():
-    program = re.search(r"```python\n(import .*?)```", README, re.DOTALL)
-    printed = re.search(r"```text\n(.*?)```", README, re.DOTALL)
-    assert program
-    assert printed
+    assert printed_by_the_readme("import lsat_explorer") == re.search(r"```text\n(.*?)```", README, re.DOTALL).group(1)
+
+
+def test_the_readmes_own_table_is_tuned_saved_and_read_back(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert printed_by_the_readme("from sklearn") == "['setosa' 'setosa' 'setosa']\n"
+    written = {"iterates.csv", "model.safetensors", "recipe.json", "run.json"}
+    assert {path.name for path in (tmp_path / "runs" / "iris").iterdir()} == written
+    assert all(f"`{name}`" in README for name in written)
+
+
+def printed_by_the_readme(start: str) -> str:
+    """What a program of the README prints, found by its first words."""
+    (program,) = (code for code in re.findall(r"```python\n(.*?)```", README, re.DOTALL) if code.startswith(start))
     out = io.StringIO()
     with contextlib.redirect_stdout(out):
-        exec(compile(program.group(1), "README.md", "exec"), {"__name__": "readme"})
-    assert out.getvalue() == printed.group(1)
+        exec(compile(program, "README.md", "exec"), {"__name__": "readme"})
+    return out.getvalue()

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -14,7 +15,7 @@ from typing import Any, Literal
 
 from lsat_explorer.bench.machine import facts, peak_memory
 from lsat_explorer.bench.table import FULL, HEADER, SMALL, Figures, Result
-from lsat_explorer.commands.errors import user_input
+from lsat_explorer.commands.errors import CommandError, user_input
 from lsat_explorer.data import Data, datasets
 from lsat_explorer.model import Recipe, recipes
 from lsat_explorer.tune import Run, tune
@@ -80,8 +81,16 @@ def rows(folder: str | None, size: int, seeds: list[int]) -> Iterator[Result]:
 
 def paper_data(folder: str | None, size: int, seed: int, scale: Literal["standard", "raw"]) -> Data:
     """Return MNIST as the paper's program divides it, deskewed; what is wrong with the files is a `CommandError`."""
-    with user_input():
-        return datasets.mnist(folder, size=size, seed=seed, deskew=True, scale=scale)
+    try:
+        with user_input():
+            return datasets.mnist(folder, size=size, seed=seed, deskew=True, scale=scale)
+    except CommandError as error:
+        if folder is not None or os.environ.get("LSAT_MNIST"):
+            raise
+        raise CommandError(
+            "No folder of MNIST is given: add `--data DIR`, or set LSAT_MNIST; "
+            "`lsat-explorer data mnist DIR` fetches the files."
+        ) from error
 
 
 def _row(method: str, recipe: Recipe, data: Data) -> Result:

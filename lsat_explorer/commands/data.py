@@ -17,6 +17,7 @@ import numpy as np
 from tqdm import tqdm
 
 from lsat_explorer.commands.errors import FAILURE, CommandError, user_input
+from lsat_explorer.commands.folders import new_folder
 from lsat_explorer.data import write_idx
 from lsat_explorer.data.datasets import MNIST_FILES, mnist_path
 
@@ -44,8 +45,7 @@ def run(args: argparse.Namespace) -> int:
     if not missing:
         print(f"The four files of MNIST are already in {folder}.")
         return 0
-    with user_input():
-        folder.mkdir(parents=True, exist_ok=True)
+    with new_folder(folder), user_input():
         arrays = divide(*fetch_mnist(folder))
         check_digests(arrays)
         for name in tqdm(missing, desc="Writing", unit="file"):

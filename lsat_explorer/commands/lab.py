@@ -14,6 +14,9 @@ from lsat_explorer.commands.errors import FAILURE, CommandError, user_input
 SUMMARY = "open the notebooks in JupyterLab"
 FIRST_NOTEBOOK = "01_first_look.ipynb"
 RECORD = ".lsat_explorer.json"
+LAST_PORT = 65_535
+SETTLED = 1.0
+"""Seconds after which a server that started has logged its first lines."""
 # Defaults for JupyterLab's own settings: no question about news, no check for updates. The user's settings go first.
 JUPYTER_CONFIG = Path(__file__).parent / "jupyter"
 
@@ -32,7 +35,20 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--no-browser", action="store_true", help="print the address, with its token, and open no browser"
     )
-    parser.add_argument("--port", type=int, default=8888, help="the first port to try (default: 8888)")
+    parser.add_argument("--port", type=port, default=8888, help="the first port to try (default: 8888)")
+
+
+def port(text: str) -> int:
+    """Read the number of a port.
+
+    Raises
+    ------
+    argparse.ArgumentTypeError
+        When it is no whole number from 1 to 65535.
+    """
+    if not (text.isascii() and text.isdigit() and 1 <= int(text) <= LAST_PORT):
+        raise argparse.ArgumentTypeError(f"{text!r} is no port, expected a whole number from 1 to {LAST_PORT}")
+    return int(text)
 
 
 def run(args: argparse.Namespace) -> int:
@@ -149,7 +165,13 @@ def start_jupyterlab(options: list[str]) -> None:
     except ImportError as error:
         sentence = "JupyterLab is not installed; `pip install 'lsat_explorer[lab]'` installs it."
         raise CommandError(sentence, FAILURE) from error
-    LabApp.launch_instance(options)
+    server = LabApp.initialize_server(argv=options)
+    if "--no-browser" in options:
+        # After the lines that the server logs as it starts, in which the address is easily overlooked.
+        server.io_loop.call_later(
+            SETTLED, lambda: print(f"\nOpen this address in a browser: {server.local_url}", flush=True)
+        )
+    server.start()
 
 
 def _digest(text: bytes) -> str:

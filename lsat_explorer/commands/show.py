@@ -7,6 +7,7 @@ from pathlib import Path
 
 import lsat_explorer as lsat
 from lsat_explorer.commands.errors import CommandError, user_input
+from lsat_explorer.commands.summary import CURVES, summary
 
 SUMMARY = "print what a saved run came to"
 
@@ -17,15 +18,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace) -> int:
-    """Print the summary, and draw the curves where `tune` has not drawn them."""
+    """Print the summary; nothing is written."""
     folder: Path = args.folder
+    if folder.is_file():
+        raise CommandError(f"{folder} is a file; `show` takes the folder of a run, which `tune --out` wrote.")
     if not folder.is_dir():
         raise CommandError(f"There is no folder {folder}; `lsat-explorer tune --out {folder}` makes one.")
     with user_input():
         loaded, model = lsat.Run.load(folder), lsat.FittedModel.load(folder / "model.safetensors")
-    from lsat_explorer.commands.summary import CURVES, summary, write_curves
-
-    with user_input():
-        curves = folder / CURVES
-        print(summary(loaded, model, curves if curves.exists() else write_curves(loaded, folder)))
+    curves = folder / CURVES
+    print(summary(loaded, model, curves if curves.exists() else None))
     return 0

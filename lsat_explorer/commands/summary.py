@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from math import exp
+from math import exp, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
-
-from lsat_explorer import plots
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,13 +22,16 @@ def write_curves(run: Run, folder: Path) -> Path:
     Path
         The PNG file.
     """
+    # matplotlib takes a while to load, and whoever only reads a summary should not wait for it.
+    from lsat_explorer import plots
+
     path = folder / CURVES
     figure = plots.run_figure(run.history(), tolerance=getattr(run.recipe.method, "tolerance", None))
     figure.savefig(path, dpi=150)
     return path
 
 
-def summary(run: Run, model: FittedModel, curves: Path) -> str:
+def summary(run: Run, model: FittedModel, curves: Path | None) -> str:
     """Return the run's last state as aligned lines: status, iterations, losses, error, time, hyper-parameters.
 
     Parameters
@@ -39,8 +40,8 @@ def summary(run: Run, model: FittedModel, curves: Path) -> str:
         A run with at least its starting point.
     model : FittedModel
         Its model, which knows the classes also where the run was loaded without its rows.
-    curves : Path
-        The picture to mention.
+    curves : Path or None
+        The picture to mention, where there is one.
     """
     last = run.iterates[-1]
     accepted = sum(iterate.accepted for iterate in run.iterates[1:])
@@ -52,10 +53,10 @@ def summary(run: Run, model: FittedModel, curves: Path) -> str:
         ("validation error", _error(model, last.error)),
         ("training loss", f"{last.training_loss:.4f}"),
         ("step size", f"{last.step:.3g}"),
-        ("stopping residual", f"{last.residual:.3g}"),
+        ("stopping residual", "–" if isnan(last.residual) else f"{last.residual:.3g}"),
         ("time", f"{last.seconds:.1f} s"),
         *((name, _value(name, value)) for name, value in last.omega.items()),
-        ("curves", str(curves)),
+        *([("curves", str(curves))] if curves else []),
     ]
     width = max(len(name) for name, _ in lines)
     return "\n".join(f"{name:<{width}}  {text}" for name, text in lines)

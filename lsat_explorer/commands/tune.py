@@ -16,13 +16,17 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 import lsat_explorer as lsat
-from lsat_explorer.commands.errors import INTERRUPTED, user_input
+from lsat_explorer.commands.errors import INTERRUPTED, CommandError, user_input
+from lsat_explorer.commands.folders import new_folder
 from lsat_explorer.commands.source import add_data_arguments, load_data
+from lsat_explorer.commands.summary import summary, write_curves
 
 if TYPE_CHECKING:
     from lsat_explorer.tune import Run
 
 SUMMARY = "tune a recipe on data"
+PATIENCE = 2
+"""So many interrupts leave the run the time to stop and to be saved."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -36,13 +40,41 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Tune, save and print a summary; after Ctrl-C the same, from the last accepted iterate."""
     with user_input():
+        recipe = read_recipe(args.recipe)
         refuse_to_overwrite(args.out, allowed=args.overwrite)
-        recipe = lsat.Recipe.from_json(args.recipe.read_text(encoding="utf-8"))
         tuning = lsat.Run(recipe, load_data(args))
-        # Made now, for a folder that cannot be made is to be known before the work, not after it.
-        args.out.mkdir(parents=True, exist_ok=True)
-    pull(tuning)
-    return save(tuning, args.out)
+    # Made now, for a folder that cannot be made is to be known before the work, not after it.
+    with new_folder(args.out), stop_on_interrupt(tuning):
+        try:
+            pull(tuning)
+            return save(tuning, args.out)
+        except KeyboardInterrupt:
+            if not tuning.iterates:
+                raise
+            sentence = (
+                f"interrupted {PATIENCE + 1} times; what {args.out} holds of this run, if anything, is not whole."
+            )
+            raise CommandError(sentence, INTERRUPTED) from None
+
+
+def read_recipe(path: Path) -> lsat.Recipe:
+    """Read the recipe of a file.
+
+    Raises
+    ------
+    ValueError
+        When there is no such file, it is not text, or it holds no recipe.
+    """
+    try:
+        text = path.read_text(encoding="utf-8")
+    except FileNotFoundError as error:
+        sentence = f"There is no recipe {path}; write one with Path({path.name!r}).write_text(recipe.to_json())."
+        raise ValueError(sentence) from error
+    except OSError as error:
+        raise ValueError(f"The recipe {path} cannot be read: {error.strerror}; give the file of a recipe.") from error
+    except UnicodeDecodeError as error:
+        raise ValueError(f"The recipe {path} is not text; give what `Recipe.to_json()` wrote.") from error
+    return lsat.Recipe.from_json(text)
 
 
 def refuse_to_overwrite(folder: Path, *, allowed: bool) -> None:
@@ -60,18 +92,16 @@ def refuse_to_overwrite(folder: Path, *, allowed: bool) -> None:
 
 
 def pull(tuning: Run) -> None:
-    """Pull a run to its end with a progress bar; Ctrl-C ends it at the last accepted iterate.
+    """Pull a run to its end with a progress bar; under `stop_on_interrupt` Ctrl-C ends it at the last accepted iterate.
 
     Raises
     ------
     CommandError
         When the recipe and the data do not fit each other, which shows at the first pull.
-    KeyboardInterrupt
-        On Ctrl-C before the first fit, when there is nothing to keep, or on a second one.
     """
     steps = tuning.steps()
     limit = getattr(tuning.recipe.method, "max_iterations", None)
-    with tqdm(total=limit, desc="Tuning", unit="it", dynamic_ncols=True) as bar, stop_on_interrupt(tuning):
+    with tqdm(total=limit, desc="Tuning", unit="it", dynamic_ncols=True) as bar:
         with user_input():
             first = next(steps)
         for iterate in chain([first], steps):
@@ -81,14 +111,22 @@ def pull(tuning: Run) -> None:
 
 @contextmanager
 def stop_on_interrupt(tuning: Run) -> Iterator[None]:
-    """Let the first Ctrl-C ask the run to stop, and a second one, or one before the first fit, end it at once."""
-    asked = False
+    """Let Ctrl-C ask the run to stop and be saved; a third one, or one before the first fit, ends it at once.
+
+    A second one is nearly always impatience, or a key held too long: it must not cost the run.
+
+    Raises
+    ------
+    KeyboardInterrupt
+        On Ctrl-C before the first fit, when there is nothing to keep, or on a third one.
+    """
+    asked = 0
 
     def handle(signum: int, frame: FrameType | None) -> None:
         nonlocal asked
-        if asked or not tuning.iterates:
+        asked += 1
+        if asked > PATIENCE or not tuning.iterates:
             raise KeyboardInterrupt
-        asked = True
         # Not from here: the interrupted line may hold the lock that stop() takes.
         threading.Thread(target=tuning.stop, daemon=True).start()
 
@@ -101,9 +139,6 @@ def stop_on_interrupt(tuning: Run) -> Iterator[None]:
 
 def save(tuning: Run, folder: Path) -> int:
     """Write the run's folder, print its summary and return the exit code."""
-    # matplotlib takes a while to load, and an error of the input should not wait for it.
-    from lsat_explorer.commands.summary import summary, write_curves
-
     with user_input():
         tuning.save(folder)
         print(summary(tuning, tuning.model, write_curves(tuning, folder)))
