@@ -393,3 +393,11 @@ def test_a_real_run_is_browsed_while_it_moves(digits: lsat.Data) -> None:
         browser.refresh()
     assert shown(browser)["span"].startswith("weights ")
     assert shown(browser)["positions"] == np.argsort(run.weights(), kind="stable")[:20].tolist()
+
+
+def test_a_recipe_without_row_weights_says_so_and_keeps_the_order_of_the_data(digits: lsat.Data) -> None:
+    browser = WeightBrowser(lsat.Run(lsat.Recipe(), digits), order="heaviest")
+    now = shown(browser)
+    assert (now["tuned"], now["span"]) == (False, "This recipe tunes no row weights")
+    assert now["positions"] == list(range(20))
+    assert browser.picture()

@@ -18,6 +18,7 @@ from lsat_explorer.widgets import Explorer, HyperSliders, LiveTuner
 from lsat_explorer.widgets.cards import TABS, cards, graph_picture
 from lsat_explorer.widgets.facts import difference
 from lsat_explorer.widgets.history import Columns
+from lsat_explorer.widgets.worker import Activity
 from test_widgets_worker import SOON, until
 
 LAMBDA = "hyper_penalties/data_weights.log_weight/terms/0/weight"
@@ -96,6 +97,9 @@ def test_a_refused_value_leaves_everything_as_it_was_and_says_why(recipe: lsat.R
     assert sliders.recipe == recipe
     assert sliders.values == before
     assert sliders.get_state()["_problem"]
+    sliders.set_state({"_problem": ""})  # a page that was typed a valid value into
+    sliders.set_state({"values": {**before, LAMBDA: value}})
+    assert sliders.get_state()["_problem"]  # and the same again is refused in words again
     sliders.set_state({"values": {**before, LAMBDA: 2.0}})
     assert sliders.get_state()["_problem"] == ""
 
@@ -135,6 +139,35 @@ def test_buttons_steer_the_run_and_state_is_in_traits(run: FakeRun, tuner: LiveT
     assert isinstance(loss.y, np.ndarray)
     sent = tuner.plot.get_state(["_widget_data"])["_widget_data"]  # what a page that is loaded again asks for
     assert next(trace["x"]["shape"] for trace in sent if trace["name"] == "validation loss") == (51,)
+
+
+def test_a_step_does_not_wait_for_a_picture(run: FakeRun, tuner: LiveTuner, monkeypatch: pytest.MonkeyPatch) -> None:
+    published: list[dict[str, Any]] = []
+    monkeypatch.setattr("IPython.display.publish_display_data", lambda data, *_, **more: published.append(data))
+    tuner._ipython_display_()
+    del published[:]
+    monkeypatch.setattr("lsat_explorer.widgets.shown._REST", 1000.0)
+    command(tuner, "step")
+    until(lambda: tuner.controls.sentence == "Paused after iteration 0.")
+    assert published == []
+    with pytest.raises(TimeoutError):
+        tuner.wait(0.01)
+    assert len(published) == 1
+    monkeypatch.setattr("lsat_explorer.widgets.shown._REST", 0.01)
+    command(tuner, "step")
+    until(lambda: len(published) == 2)  # after a rest, in the background
+
+
+@pytest.mark.parametrize(("last", "goes_on"), [(3, False), (1_000_000, True)])
+def test_a_run_that_reached_its_goal_does_not_offer_to_go_on(
+    run: FakeRun, tuner: LiveTuner, last: int, goes_on: bool
+) -> None:
+    run.last = last
+    tuner.start()
+    until(lambda: len(run.iterates) > 3)
+    tuner.stop()
+    tuner.wait(SOON)
+    assert tuner.controls.get_state()["can_go_on"] is goes_on
 
 
 def test_an_unknown_command_and_a_failing_one_do_no_harm(run: FakeRun, tuner: LiveTuner) -> None:
@@ -210,6 +243,49 @@ def test_the_explorer_runs_and_keeps_its_runs(explorer: Explorer, recipe: lsat.R
     explorer.table.chosen = 1
     shown = next(trace for trace in explorer.tuner.plot.data if trace.name == "validation loss")
     assert shown.y[-1] == first.iterates[-1].loss
+
+
+def test_a_press_of_a_button_is_one_command(explorer: Explorer) -> None:
+    for count in (1, 2):
+        command(explorer.tuner, "step")
+        until(lambda count=count: len(explorer.run.iterates) >= count)  # type: ignore[misc]
+        until(lambda: explorer.tuner.worker.activity is Activity.PAUSED)
+        assert len(explorer.run.iterates) == count
+
+
+def test_a_chosen_run_shows_its_own_settings(explorer: Explorer) -> None:
+    def penalty() -> str:
+        return dict(explorer.tabs.get_state()["cards"]["Weights"][0]["facts"])["penalty"]
+
+    explorer.start()
+    explorer.wait(60)
+    before = penalty()
+    explorer.sliders.set_state({"values": {**explorer.sliders.values, LAMBDA: 0.5}})
+    explorer.tuner.worker.report()
+    assert penalty() == before  # the run that has ended used another
+    assert "Restart" in explorer.tuner.controls.sentence
+    assert explorer.run.model is not None
+    explorer.restart()
+    explorer.wait(60)
+    assert penalty() != before
+    explorer.table.set_state({"chosen": 1})
+    assert penalty() == before
+    fixed = {knob["path"]: knob["value"] for knob in explorer.sliders.get_state()["_fixed"]}
+    assert (fixed[LAMBDA], explorer.sliders.values[LAMBDA]) == (1e-3, 0.5)
+    explorer.table.set_state({"chosen": 0})
+    assert explorer.sliders.get_state()["_fixed"] is None
+
+
+def test_a_difference_knows_of_a_slider_moved_during_the_run(explorer: Explorer, recipe: lsat.Recipe) -> None:
+    worker = explorer.tuner.worker
+    explorer.step()
+    until(lambda: worker.activity is Activity.PAUSED)
+    explorer.sliders.set_state({"values": {**explorer.sliders.values, LAMBDA: 0.5}})
+    explorer.step()
+    until(lambda: len(explorer.run.iterates) == 2 and worker.activity is Activity.PAUSED)
+    explorer.restart(recipe)
+    explorer.wait(60)
+    assert [row["differs"] for row in explorer.table.rows] == ["λ of log row weights 0.5 → 0.001", ""]
 
 
 def test_the_explorer_shows_its_recipe_as_code(explorer: Explorer) -> None:

@@ -5,11 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 
 import pytest
 import torch
 
 from fake_run import FakeRun
+from lsat_explorer import Iterate
 from lsat_explorer.widgets import cells
 from lsat_explorer.widgets.worker import Activity, Worker
 
@@ -82,6 +84,43 @@ def test_a_step_is_one_iteration(run: FakeRun, worker: Worker) -> None:
         worker.step()
         until(lambda count=count: len(run.iterates) == count and worker.activity is Activity.PAUSED)
     assert run.begun == 1
+
+
+def test_no_step_is_lost(run: FakeRun, worker: Worker) -> None:
+    run.gate.clear()
+    for _ in range(4):
+        worker.step()
+    until(run.inside.is_set)
+    assert worker.activity is not Activity.PAUSED
+    run.gate.set()
+    until(lambda: worker.activity is Activity.PAUSED)
+    assert len(run.iterates) == 4
+    run.gate.clear()
+    worker.step()
+    worker.step()
+    worker.pause()  # takes back what has not begun
+    run.gate.set()
+    until(lambda: len(run.iterates) >= 4 and not run.inside.is_set())
+    assert len(run.iterates) <= 5
+
+
+def test_the_clock_stands_still_while_the_run_is_paused() -> None:
+    class Clocked(FakeRun):
+        def steps(self) -> Iterator[Iterate]:
+            began = time.monotonic()
+            for iterate in super().steps():
+                self.iterates[-1] = replace(iterate, seconds=time.monotonic() - began)
+                yield self.iterates[-1]
+
+    worker = Worker(Clocked())
+    worker.step()
+    until(lambda: worker.activity is Activity.PAUSED)
+    time.sleep(0.5)
+    worker.step()
+    until(lambda: len(worker.run.iterates) == 2 and worker.activity is Activity.PAUSED)
+    assert worker.run.iterates[-1].seconds >= 0.5
+    assert worker.seconds < worker.run.iterates[-1].seconds - 0.4
+    worker.close()
 
 
 def test_a_step_that_ends_the_run_does_not_hold_it(run: FakeRun, worker: Worker) -> None:

@@ -82,11 +82,13 @@ def run_layout(*, height: int = 400) -> dict[str, Any]:
     axes["yaxis4"] |= {"range": [0, 1], "showgrid": False, "tickvals": [0.5], "ticktext": [""]}
     return {
         **axes,
-        "xaxis": quiet | {"anchor": "y3", "showgrid": False, "rangemode": "tozero", "hoverformat": ",d"},
+        "xaxis": quiet
+        | {"anchor": "y3", "showgrid": False, "rangemode": "tozero", "hoverformat": ",d"}
+        | {"title": {"text": "iteration", "standoff": 4}},
         "annotations": _annotations(),
         "height": height,
         "autosize": True,
-        "margin": {"l": 58, "r": 12, "t": 2, "b": 18},
+        "margin": {"l": 58, "r": 12, "t": 2, "b": 36},
         "paper_bgcolor": "rgba(0,0,0,0)",
         "plot_bgcolor": "rgba(0,0,0,0)",
         "font": FONT,
@@ -163,7 +165,12 @@ def update_run(figure: go.Figure, history: Any, tolerance: float | None = None) 
         figure.layout.xaxis.autorangeoptions.clipmax = max(drawn.last, 1)  # no room beyond the newest point
         figure.layout.yaxis4.ticktext = ["rejected" if len(drawn.rejected) else ""]
         notes = figure.layout.annotations
-        notes[0].text = f"<b>{_TITLES[0][0]}</b>" + (_TRAINING if len(drawn.training) else "")
+        if figure.layout.xaxis.visible != (not drawn.empty):
+            for axis in ("xaxis", *_PANELS):
+                figure.layout[axis].visible = not drawn.empty
+        tails = (_TRAINING if len(drawn.training) else "", "", "")
+        for note, (title, _), tail in zip(notes[:3], _TITLES, tails, strict=True):
+            note.text = "" if drawn.empty else f"<b>{title}</b>{tail}"
         for note, value, kind in zip(
             notes[3:6],
             (drawn.loss.last, drawn.step.last, drawn.residual.last),

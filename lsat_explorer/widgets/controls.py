@@ -43,9 +43,12 @@ class Controls(View):
     device = traitlets.Unicode("cpu").tag(sync=True)
     devices = traitlets.Dict().tag(sync=True)
     with_device = traitlets.Bool(True).tag(sync=True)
+    can_go_on = traitlets.Bool(True).tag(sync=True)  # whether a run that has ended stopped short of its goal
+
+    _obeyed: Callable[[Any, Any, Any], None] | None = None
 
     def obey(self, commands: dict[str, Callable[[], Any]]) -> None:
-        """Say what each button does. What a command raises is shown under the buttons.
+        """Say what each button does, in place of what it did. What a command raises is shown under the buttons.
 
         Parameters
         ----------
@@ -63,4 +66,7 @@ class Controls(View):
             except Exception as error:  # a callback's error would end in a log that nobody reads
                 self.problem = f"{type(error).__name__}: {error}"
 
+        if self._obeyed is not None:  # a press is one command, not one for each who ever said what it does
+            self.on_msg(self._obeyed, remove=True)
+        self._obeyed = act
         self.on_msg(act)

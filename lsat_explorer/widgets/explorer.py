@@ -29,10 +29,13 @@ _PERIOD = 1.0  # seconds between two looks at the rows' weights while the run go
 
 @dataclass
 class _Line:
-    """A run in the table, and the recipe that it began with."""
+    """A run in the table, the recipe that it began with, and the one that its last iteration used."""
 
     run: Any
     began: Recipe
+    used: Recipe
+    iterates: int = 0
+    seconds: float = 0.0
 
 
 class Explorer(Shown, ipywidgets.VBox):
@@ -80,7 +83,7 @@ class Explorer(Shown, ipywidgets.VBox):
         self.tabs = Tabs()
         self.table = Runs(error_name="Validation error" if self.data.task == "classification" else "Validation RMSE")
         self.browser = WeightBrowser(self.run)
-        self._lines = [_Line(self.run, self.run.recipe)]
+        self._lines = [_Line(self.run, self.run.recipe, self.run.recipe)]
         self._looked = 0.0
         self._connect()
         super().__init__(children=self._arranged(), **settings)
@@ -211,12 +214,17 @@ class Explorer(Shown, ipywidgets.VBox):
 
     def _follow(self, activity: Activity) -> None:
         """Show what has changed. Called after each report of the worker, by the thread that reports."""
-        run, recipe, source = self.run, self.recipe, self.recipe.to_source()
-        self._note(run, recipe)
+        run = self.run
+        self._note(run, self.recipe)
         self.table.rows = [self._row(index) for index in reversed(range(len(self._lines)))]
-        seen = self._seen()
+        line = self._seen()
+        seen, earlier = line.run, line.run is not run
+        over = activity in (Activity.ENDED, Activity.FAILED) and bool(seen.iterates)
+        recipe = line.used if earlier or over else self.recipe
+        source = recipe.to_source()
+        self.sliders.look_at(recipe if earlier else None)
         with self.heading.hold_sync(), self.tabs.hold_sync():
-            self.heading.facts = facts(self.data, run.problem)
+            self.heading.facts = facts(self.data, seen.problem)
             self.heading.source = self.tabs.source = source
             found = cards(recipe, seen.omega if seen.iterates else None, widths(seen.problem))
             drawn = [(tab, card) for tab, some in found.items() for card in some if card.picture]
@@ -230,32 +238,35 @@ class Explorer(Shown, ipywidgets.VBox):
     def _note(self, run: Any, recipe: Recipe) -> None:
         """Give a new run a line; it takes the place of one that never ran or began with the same recipe."""
         last = self._lines[-1]
-        if last.run is run:
-            last.began = last.began if run.iterates else recipe
-            return
-        if not last.run.iterates or last.began == recipe:
-            self._lines.pop()
-        self._lines.append(_Line(run, recipe))
+        if last.run is not run:
+            if not last.run.iterates or last.began == last.used == recipe:
+                self._lines.pop()
+            last = _Line(run, recipe, recipe)
+            self._lines.append(last)
+        if not run.iterates:
+            last.began = last.used = recipe
+        elif len(run.iterates) != last.iterates:  # reading a model may change the recipe of a run that has ended
+            last.used, last.iterates, last.seconds = run.recipe, len(run.iterates), self.tuner.worker.seconds
 
-    def _seen(self) -> Any:
-        """Return the run whose line is chosen."""
-        return self._lines[max(len(self._lines) - 1 - self.table.chosen, 0)].run
+    def _seen(self) -> _Line:
+        """Return the line that is chosen."""
+        return self._lines[max(len(self._lines) - 1 - self.table.chosen, 0)]
 
     def _row(self, index: int) -> dict[str, Any]:
         line = self._lines[index]
         last = line.run.iterates[-1] if line.run.iterates else None
         return {
             "name": f"Run {index + 1}",
-            "differs": difference(self._lines[index - 1].began, line.began) if index else "",
+            "differs": difference(self._lines[0].used, line.used) if index else "",
             "loss": _finite(last.loss) if last else None,
             "error": _finite(last.error) if last else None,
             "iterations": last.number if last else 0,
-            "seconds": last.seconds if last else 0.0,
+            "seconds": line.seconds,
             "busy": index == len(self._lines) - 1 and self.tuner.worker.activity.busy,
         }
 
     def _choose(self, _change: Any) -> None:
-        self.tuner.look_at(self._seen())
+        self.tuner.look_at(self._seen().run)
 
 
 def _finite(value: float) -> float | None:

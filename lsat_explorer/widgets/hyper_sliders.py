@@ -58,6 +58,7 @@ class HyperSliders(Shown, View):
     group = traitlets.Enum(["", "penalties", "loss", "method", "none"], "").tag(sync=True)
     _knobs: traitlets.List[Any] = traitlets.List().tag(sync=True)
     _problem = traitlets.Unicode("").tag(sync=True)
+    _fixed = traitlets.Any(None, allow_none=True).tag(sync=True)  # knobs to look at alone
 
     def __init__(self, source: Any, **settings: Any) -> None:
         recipe = source if isinstance(source, Recipe) else getattr(source, "recipe", None)
@@ -80,6 +81,7 @@ class HyperSliders(Shown, View):
     @traitlets.observe("values")
     def _take(self, change: Any) -> None:
         moved = {path: value for path, value in change.new.items() if self._settled.get(path) != value}
+        self._problem = ""
         if not moved and len(change.new) == len(self._settled):
             return
         try:
@@ -89,12 +91,21 @@ class HyperSliders(Shown, View):
             if self.run is not None:
                 self.run.change(recipe)
         except ValueError as error:
-            self._problem = str(error)
             self.values = dict(self._settled)
+            self._problem = str(error)  # after the values, whose return to what they were ends a complaint
             return
-        self._problem = ""
         self.recipe = recipe
         self.values = dict(self._settled)  # as the piece took it, and with every number that was left out
+
+    def look_at(self, recipe: Recipe | None) -> None:
+        """Show the numbers of another recipe, not to be moved.
+
+        Parameters
+        ----------
+        recipe : Recipe or None
+            The recipe to show; None shows `recipe` again.
+        """
+        self._fixed = None if recipe is None else [asdict(knob) | {"start": knob.value} for knob in knobs(recipe)]
 
     def picture(self) -> bytes:
         """Return the sliders as a PNG."""

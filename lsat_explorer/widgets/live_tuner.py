@@ -29,6 +29,9 @@ _TONES = {
     Status.NOT_FINITE: "bad",
 }
 
+_SHORT_OF_GOAL = (Status.READY, Status.MAX_ITERATIONS, Status.STOPPED_BY_USER)
+"""Ends after which more iterations may help."""
+
 
 class LiveTuner(Shown, ipywidgets.VBox):
     """Watch a run and steer it: validation loss, step size and stopping residual, start, pause, step, stop, restart.
@@ -225,7 +228,8 @@ class LiveTuner(Shown, ipywidgets.VBox):
         with self.worker.reporting, self.controls.hold_sync():
             activity, run = self.worker.activity, self.run
             self.controls.accepted, self.controls.rejected = self._columns.accepted, self._columns.rejected
-            self.controls.seconds = run.iterates[-1].seconds if run.iterates else 0.0
+            self.controls.seconds = self.worker.seconds
+            self.controls.can_go_on = activity is not Activity.FAILED and run.status in _SHORT_OF_GOAL
             self.controls.tone = _TONES.get(run.status, "")
             self.controls.sentence = self._sentence(activity)
             self.controls.problem = "" if self.worker.error is None else _words(self.worker.error)
@@ -244,7 +248,8 @@ class LiveTuner(Shown, ipywidgets.VBox):
             return f"Paused after iteration {last}."
         if activity is Activity.READY and not self.run.iterates:
             return "Not started: press Start, or Step for a single iteration."
-        return self.run.message
+        changed = activity is Activity.ENDED and self.recipe != self.run.recipe
+        return f"{self.run.message} Restart to use the changed settings." if changed else self.run.message
 
     def _choose_device(self, change: Any) -> None:
         if self.worker.activity is Activity.READY and not self.run.iterates:

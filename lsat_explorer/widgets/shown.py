@@ -12,7 +12,8 @@ from lsat_explorer.widgets.worker import Activity
 
 __all__ = ["Shown", "looks", "script"]
 
-_AT_REST = (Activity.PAUSED, Activity.ENDED, Activity.FAILED)
+_OVER = (Activity.ENDED, Activity.FAILED)
+_REST = 1.0  # seconds of a pause before its picture is worth drawing: whoever steps must not wait for it
 _VIEW = "application/vnd.jupyter.widget-view+json"
 
 
@@ -47,6 +48,8 @@ class Shown(Pictured):
     """
 
     _display_id: str | None = None
+    _resting: threading.Timer | None = None
+    _drawing = threading.Lock()  # one picture at a time, so that the last one published is the newest
 
     def _ipython_display_(self, **kwargs: Any) -> None:
         from IPython.display import publish_display_data
@@ -58,16 +61,30 @@ class Shown(Pictured):
         publish_display_data(still, metadata, transient={"display_id": self._display_id})
 
     def save_at_rest(self, activity: Activity) -> None:
-        """Replace the saved picture when a worker's own thread reports that it holds or has ended.
+        """Replace the saved picture when a run has ended, or has been paused for a second.
 
         Parameters
         ----------
         activity : Activity
             What the worker is doing.
         """
+        if self._resting is not None:
+            self._resting.cancel()
+        if self._display_id is None:
+            return
         # Not from a button's thread: it must not wait for a picture.
-        if activity in _AT_REST and threading.current_thread() is not threading.main_thread():
+        if activity in _OVER and threading.current_thread() is not threading.main_thread():
             self.save_picture()
+        elif activity is Activity.PAUSED:
+            self._resting = threading.Timer(_REST, self.save_picture)
+            self._resting.daemon = True
+            self._resting.start()
+
+    def close(self) -> None:
+        """Take the view away; a picture that was to be drawn after a rest is not."""
+        if self._resting is not None:
+            self._resting.cancel()
+        super().close()  # type: ignore[misc]
 
     def save_picture(self) -> None:
         """Replace the saved picture by the present state, if the view has been displayed."""
@@ -75,8 +92,9 @@ class Shown(Pictured):
             return
         from IPython.display import publish_display_data
 
-        still, metadata = self._still()
-        publish_display_data(still, metadata, transient={"display_id": self._display_id}, update=True)
+        with self._drawing:
+            still, metadata = self._still()
+            publish_display_data(still, metadata, transient={"display_id": self._display_id}, update=True)
 
     def _still(self) -> tuple[dict[str, Any], dict[str, Any]]:
         png = base64.b64encode(self.picture()).decode("ascii")

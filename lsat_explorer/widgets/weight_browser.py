@@ -223,12 +223,21 @@ class WeightBrowser(Shown, View):
         """Return the first rows of the page as a PNG, with the range of the weights."""
         page = self._present()
         rows = page.positions[:_PICTURED]
-        which = self.order.capitalize() + (f" rows of class {name_of(self.label, 30)}" if self._class >= 0 else " rows")
-        title = f"{which} · {span_text(self._weights)} · {count_text(page.total, 'row')}"
+        which = f"{self.order.capitalize()} rows" if self._tuned() else "Rows"
+        which += f" of class {name_of(self.label, 30)}" if self._class >= 0 else ""
+        title = f"{which} · {self._span()} · {count_text(page.total, 'row')}"
         captions = list(zip(*self._tiles.words(self._weights, rows), strict=True))
         if self._tiles.has_images:
             return thumbnails_figure(self._tiles.images(rows), captions, title).png()
         return graphs_figure(self._tiles.values.graphs(rows), captions, title).png()
+
+    def _tuned(self) -> bool:
+        """Whether the run's recipe has weights of rows."""
+        recipe = getattr(self.run, "recipe", None)
+        return recipe is None or recipe.data_weights is not None
+
+    def _span(self) -> str:
+        return span_text(self._weights) if self._tuned() else "This recipe tunes no row weights"
 
     def _present(self) -> Page:
         keep = None if self._class < 0 else self._tiles.codes == self._class
@@ -241,4 +250,4 @@ class WeightBrowser(Shown, View):
             if drawn != self._drawn:  # a picture is worth sending only when other rows are in it
                 self._drawn = drawn
                 self._sprite = self._tiles.sprite(page.positions)
-            self._shown = self._tiles.describe(self._weights, page)
+            self._shown = self._tiles.describe(self._weights, page) | {"span": self._span(), "tuned": self._tuned()}

@@ -20,6 +20,8 @@ class Pullable(Protocol):
     """What a worker needs of a run."""
 
     problem: Any
+    recipe: Any
+    iterates: Any
 
     def steps(self) -> Iterator[Any]:
         """Pull to advance by an iteration."""
@@ -84,9 +86,10 @@ class Worker:
         self.listeners: list[Callable[[], None]] = []
         self._threads = torch.get_num_threads()  # of the caller; a new thread would take every core
         self._thread: threading.Thread | None = None
-        self._lock = threading.Lock()  # guards the start of a thread, never an iteration
+        self._lock = threading.Lock()  # guards the start of a thread and the count of steps, never an iteration
         self._go = threading.Event()
-        self._once = threading.Event()
+        self._steps = 0  # iterations asked for one by one and yet to come; 0 while the run goes on freely
+        self._rested = 0.0
         self._stop = threading.Event()
         self._done = threading.Event()  # the thread's last report must already read as ended
         self.reporting = threading.RLock()  # reports come from the thread and from the buttons
@@ -111,10 +114,16 @@ class Worker:
             return Activity.PAUSED
         return Activity.PREPARING if self.run.problem is None else Activity.RUNNING
 
+    @property
+    def seconds(self) -> float:
+        """Seconds that the run has computed: its own clock goes on while it is paused, this one does not."""
+        iterates = self.run.iterates
+        return max(iterates[-1].seconds - self._rested, 0.0) if iterates else 0.0
+
     def start(self) -> None:
         """Start, go on after a pause, or take up a run that has ended. Starting twice is one run."""
         with self._lock:
-            self._once.clear()
+            self._steps = 0
             self._go.set()
             self._launch()
 
@@ -122,15 +131,17 @@ class Worker:
 
     def pause(self) -> None:
         """Hold after the iteration that is running."""
-        self._go.clear()
+        with self._lock:
+            self._steps = 0
+            self._go.clear()
 
     def step(self) -> None:
-        """Advance by one iteration, then hold."""
+        """Advance by one iteration, then hold. Steps asked for meanwhile follow, each with its iteration."""
         with self._lock:
-            if self.alive and self._go.is_set() and not self._once.is_set():
+            if self.alive and self._go.is_set() and not self._steps:
                 self._go.clear()  # it runs freely: let it finish the iteration under way, and hold
                 return
-            self._once.set()
+            self._steps += 1
             self._go.set()
             self._launch()
 
@@ -202,22 +213,25 @@ class Worker:
         except BaseException as error:  # kept for wait(): in a thread it would only reach stderr
             self.error = error
         finally:
-            self._done.set()
+            with self._lock:  # a step asked for until here was of this run; the next one begins a thread
+                self._steps = 0
+                self._done.set()
             self.report()
 
     def _pull(self) -> None:
         steps = self.run.steps()
         begun = False
         self.report()
-        due = time.monotonic() + self.period
+        yielded = due = time.monotonic() + self.period
         while self._may_pull():
+            idle, recipe = time.monotonic() - yielded, self.run.recipe
             iterate = next(steps, None)
+            if begun and self.run.recipe is recipe:  # with another recipe the run's own clock has begun anew
+                self._rested += idle
             if iterate is None or iterate.status.final:
                 return
-            begun = True
-            if self._once.is_set():
-                self._once.clear()
-                self._go.clear()
+            begun, yielded = True, time.monotonic()
+            self._count_step()
             if time.monotonic() >= due:
                 self.report()
                 due = time.monotonic() + self.period
@@ -225,6 +239,13 @@ class Worker:
             self.run.stop()
             for _ in steps:  # the run itself records that it was stopped
                 self.run.stop()
+
+    def _count_step(self) -> None:
+        with self._lock:
+            if self._steps:
+                self._steps -= 1
+                if not self._steps:
+                    self._go.clear()
 
     def _may_pull(self) -> bool:
         """Wait while paused; false once the run is to stop."""

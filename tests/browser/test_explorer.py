@@ -258,7 +258,7 @@ def test_small_mnist(notebook: Open, capsys: pytest.CaptureFixture[str]) -> None
         print(
             f"\n  MNIST: page {shown:.1f} s after its notebook, stopped {1000 * (time.perf_counter() - pressed):.0f} ms"
         )
-    press(page, "Resume")
+    press(page, "Go on")
     page.page.locator(".lsat-sentence", has_text="maximum number of iterations").first.wait_for()
     page.picture("explorer-mnist", ".lsat-explorer")
     clean(page)

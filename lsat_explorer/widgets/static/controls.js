@@ -32,6 +32,10 @@ function render({ model, el }) {
     problem,
   );
 
+  let stepping = false; // Step stays open while its own iteration runs, so that quick clicks all count
+  for (const [node, value] of [[start, false], [restart, false], [step, true]]) {
+    node.addEventListener("click", () => { stepping = value; });
+  }
   let since = performance.now();
   const tick = () => {
     const extra = BUSY.includes(model.get("activity")) ? (performance.now() - since) / 1000 : 0;
@@ -43,11 +47,15 @@ function render({ model, el }) {
     const alive = BUSY.includes(activity) || activity === "paused";
     el.dataset.activity = activity;
     el.dataset.accepted = String(model.get("accepted"));
-    start.textContent = activity === "ready" ? "Start" : alive && activity !== "paused" ? "Running" : "Resume";
+    const goal = !alive && activity !== "ready" && !model.get("can_go_on"); // more iterations would change nothing
+    start.textContent = activity === "ready" ? "Start" : activity === "paused" ? "Resume" : alive ? "Running" : "Go on";
+    start.hidden = goal;
+    restart.classList.toggle("lsat-primary", goal);
+    restart.style.order = goal ? "-1" : "";
     start.disabled = alive && activity !== "paused";
     pause.disabled = !["preparing", "running"].includes(activity);
     stop.disabled = !alive || activity === "stopping";
-    step.disabled = alive && activity !== "paused";
+    step.disabled = goal || (BUSY.includes(activity) && !stepping);
     restart.disabled = activity === "ready";
     const [accepted, rejected] = [model.get("accepted"), model.get("rejected")];
     counts.textContent = accepted + rejected
@@ -62,7 +70,7 @@ function render({ model, el }) {
   };
   const timer = setInterval(tick, 250);
   const end = follow(model, [
-    [["activity", "accepted", "rejected", "tone", "sentence", "problem", "seconds", "with_device"], show],
+    [["activity", "accepted", "rejected", "tone", "sentence", "problem", "seconds", "with_device", "can_go_on"], show],
     [["devices", "device"], device.update],
   ]);
   return () => { clearInterval(timer); end(); };

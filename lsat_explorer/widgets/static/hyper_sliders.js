@@ -17,7 +17,7 @@ const toValue = (knob, position) => {
   return knob.whole ? Math.max(1, Math.round(value)) : Number(value.toPrecision(3));
 };
 
-const line = (knob, send) => {
+const line = (knob, send, say, fixed) => {
   const name = dom("span", { class: "lsat-knob-name", text: knob.label, title: knob.meaning });
   const slider = dom("input", {
     type: "range", min: "0", max: String(POSITIONS), step: "1", "aria-label": knob.label, title: knob.meaning,
@@ -32,12 +32,13 @@ const line = (knob, send) => {
   });
   let value = knob.value;
   let timer = null;
+  let edited = false; // Enter is followed by a change, which must not end the complaint about what was typed
   const show = (next) => {
     value = next;
     slider.value = String(toPosition(knob, next));
     slider.setAttribute("aria-valuetext", number(next, knob.whole));
     field.value = number(next, knob.whole);
-    reset.disabled = next === knob.start;
+    reset.disabled = fixed || next === knob.start;
   };
   const update = (next) => {
     if (timer === null && next !== value) show(next); // while it is dragged the hand is right
@@ -45,6 +46,7 @@ const line = (knob, send) => {
   const now = (next) => {
     clearTimeout(timer);
     timer = null;
+    say("");
     send(knob.path, next);
   };
   slider.addEventListener("input", () => {
@@ -53,22 +55,34 @@ const line = (knob, send) => {
     timer = setTimeout(() => now(value), SETTLE);
   });
   const typed = () => {
+    if (!edited) return;
+    edited = false;
     const text = field.value.trim().replace(",", ".");
     const next = Number(text);
-    if (text === "" || !Number.isFinite(next)) show(value);
-    else if (text !== number(value, knob.whole)) now(next);
+    if (text === "" || !Number.isFinite(next)) {
+      say(`${knob.label} is "${field.value}": expected a number such as ${number(value, knob.whole)}; type one.`);
+      show(value);
+    } else if (text === number(value, knob.whole)) {
+      say("");
+      show(value);
+    } else now(next);
   };
+  field.addEventListener("input", () => { edited = true; });
   field.addEventListener("change", typed);
   field.addEventListener("keydown", (event) => {
     event.stopPropagation(); // or the notebook's command mode takes the key
     if (event.key === "Enter") typed();
-    if (event.key === "Escape") show(value);
+    if (event.key === "Escape") {
+      edited = false;
+      show(value);
+    }
   });
   slider.addEventListener("keydown", (event) => event.stopPropagation());
   reset.addEventListener("click", () => {
     show(knob.start);
     now(knob.start);
   });
+  slider.disabled = field.disabled = fixed;
   show(value);
   return { node: dom("div", { class: "lsat-knob", "data-path": knob.path }, name, slider, field, reset), update, show };
 };
@@ -92,30 +106,42 @@ function render({ model, el }) {
     model.set("values", { ...model.get("values"), [path]: value });
     model.save_changes();
   };
+  const say = (text) => {
+    if (model.get("_problem")) {
+      model.set("_problem", ""); // Python's complaint is over too, so that the same one can come again
+      model.save_changes();
+    }
+    problem.textContent = text;
+    problem.hidden = !text;
+  };
   const build = () => {
     const group = model.get("group");
-    const knobs = model.get("_knobs").filter((knob) => !group || knob.group === group);
-    const next = JSON.stringify(knobs.map(({ path, low, high, start, label }) => [path, low, high, start, label]));
+    const fixed = Boolean(model.get("_fixed"));
+    const knobs = (model.get("_fixed") || model.get("_knobs")).filter((knob) => !group || knob.group === group);
+    const next = JSON.stringify([fixed,
+      ...knobs.map(({ path, low, high, start, label }) => [path, low, high, start, label])]);
     if (next !== shape) {
       shape = next;
       lines = {};
-      for (const knob of knobs) lines[knob.path] = line(knob, send);
+      for (const knob of knobs) lines[knob.path] = line(knob, send, say, fixed);
       list.replaceChildren(...Object.values(lines).map(({ node }) => node));
     }
     list.hidden = knobs.length === 0;
-    empty.textContent = knobs.length ? "" : EMPTY[group] || "";
+    empty.textContent = knobs.length ? fixed ? "Settings of the chosen run. Choose the newest run to change its own." : ""
+      : EMPTY[group] || "";
     el.hidden = group === "none";
   };
   const update = () => {
+    if (model.get("_fixed")) return;
     const values = model.get("values");
     for (const [path, { update }] of Object.entries(lines)) if (path in values) update(values[path]);
   };
   const complain = () => {
     problem.textContent = model.get("_problem");
     problem.hidden = !problem.textContent;
-    if (problem.textContent) for (const [path, { show }] of Object.entries(lines)) show(model.get("values")[path]);
+    if (problem.textContent && !model.get("_fixed")) for (const [path, { show }] of Object.entries(lines)) show(model.get("values")[path]);
   };
-  return follow(model, [[["_knobs", "group"], build], [["values", "_knobs"], update], [["_problem"], complain]]);
+  return follow(model, [[["_knobs", "_fixed", "group"], build], [["values", "_knobs", "_fixed"], update], [["_problem"], complain]]);
 }
 
 export default { render };

@@ -23,7 +23,9 @@ function render({ model, el }) {
     const rows = model.get("rows");
     const name = model.get("error_name");
     const titles = ["", "Run", "Differs in", "Loss", name, "Iterations", "Time"];
-    head.replaceChildren(...titles.map((text, i) => dom("th", { scope: "col", class: i > 2 ? "lsat-number" : "", text })));
+    head.replaceChildren(...titles.map((text, i) => dom("th", {
+      scope: "col", class: i > 2 ? "lsat-number" : "", text, ...(text === "Differs in" ? { title: "Compared with Run 1" } : {}),
+    })));
     const focused = [...body.children].indexOf(document.activeElement);
     body.replaceChildren(...rows.map((row, index) => {
       const chosen = index === model.get("chosen");

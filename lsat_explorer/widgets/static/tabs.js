@@ -70,7 +70,7 @@ function render({ model, el }) {
   const code = () => {
     const text = dom("pre", { class: "lsat-code", tabindex: "0", "aria-label": "The recipe as Python" });
     text.textContent = model.get("source");
-    body.replaceChildren(text, dom("div", { class: "lsat-row" }, copyButton("Copy", () => model.get("source"))));
+    body.replaceChildren(text); // the heading copies it
   };
   let shown = "";
   const show = () => {

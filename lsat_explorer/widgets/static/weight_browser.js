@@ -8,12 +8,17 @@ const svg = (tag, attributes = {}) => {
   return node;
 };
 const counted = (count, noun) => `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
+const UNTUNED = "The rows stand in the order of the data: each counts the same in the fit.";
 const MEANING = "A weight says how much a row counts in the fit. It is neither an error nor a quality of the row.";
 
 function histogram(bins, [first, last]) {
   const width = 200, height = 34, most = Math.max(1, ...bins);
   const node = svg("svg", { width, height, viewBox: `0 0 ${width} ${height}`, role: "img" });
-  node.setAttribute("aria-label", "Histogram of the weights, the bins of this page in colour");
+  const words = "Histogram of the weights; blue: the weights of the rows on this page";
+  node.setAttribute("aria-label", words);
+  const title = svg("title");
+  title.textContent = words;
+  node.append(title);
   const step = bins.length > 1 ? width / bins.length : 8;
   const start = bins.length > 1 ? 0 : (width - step) / 2;
   bins.forEach((count, place) => {
@@ -230,7 +235,8 @@ function render({ model, el }) {
       paint(frame, now, place, url);
       const rank = (model.get("page") - 1) * model.get("_size") + place + 1;
       const facts = [["label", now.labels[place]], ["weight", now.exact[place]],
-        ["rank", `${rank.toLocaleString("en-US")} of ${now.total.toLocaleString("en-US")}, ${model.get("order")} first`]];
+        [now.tuned ? "rank" : "place", `${rank.toLocaleString("en-US")} of ${now.total.toLocaleString("en-US")}`
+          + (now.tuned ? `, ${model.get("order")} first` : "")]];
       const list = dom("dl", {}, ...facts.flatMap(([name, value]) => [dom("dt", { text: name }), dom("dd", { text: value })]));
       detail.append(frame, dom("div", {}, dom("div", { class: "lsat-browser-heading", text: `Row ${now.rows[place]}` }), list));
       if (now.unusual) {
@@ -270,8 +276,10 @@ function render({ model, el }) {
       classes.replaceChildren(...wanted.map((text, i) => dom("option", { value: String(i - 1), text })));
     }
     classes.value = String(model.get("_class"));
+    segments.hidden = bins.hidden = !now.tuned;
     bins.replaceChildren(histogram(now.bins, now.lit));
     span.textContent = now.span;
+    span.title = now.tuned ? MEANING : UNTUNED;
     total.textContent = counted(now.total, "row") + (now.total < now.all ? ` of ${now.all.toLocaleString("en-US")}` : "");
     const sizes = [20, 50, 100, 200, 500];
     const present = model.get("_size");
