@@ -290,6 +290,20 @@ def test_dependent_columns_of_a_sparse_matrix_are_named(solver):
         least_squares(A.to_sparse(), random(400, seed=1), solver=solver)
 
 
+def test_one_sparse_matrix_serves_many_backward_passes():
+    A, B = matrix(), random(400, 2, seed=1)
+    entries = A.to_sparse().coalesce()
+    shuffled = torch.randperm(entries._nnz(), generator=torch.Generator().manual_seed(0))
+    values = entries.values()[shuffled].requires_grad_()
+    S = SparseMatrix(entries.indices()[:, shuffled], values, A.shape)
+    found = []
+    for scale in (1.0, 2.0):
+        values.grad = None
+        least_squares(S, scale * B).square().sum().backward()
+        found.append(values.grad)
+    assert torch.allclose(found[1], 4 * found[0], rtol=1e-6)
+
+
 LOOSE = [CG(tolerance=1e-4), LSMR(tolerance=1e-4)]
 
 

@@ -75,7 +75,7 @@ class SparseMatrix(Matrix):
         row, col = keys // n, keys % n
         counts = torch.bincount(row, minlength=k).cumsum(0)
         self._pattern = Pattern(torch.cat([counts.new_zeros(1), counts]), col, (k, n))
-        self._values = values.new_zeros(len(keys), dtype=torch.float64).index_add(0, where, values.double())
+        self._values = _Summed.apply(values.double(), where, len(keys))
 
     @classmethod
     def from_pattern(cls, pattern: Pattern, values: Tensor) -> SparseMatrix:
@@ -108,6 +108,22 @@ class SparseMatrix(Matrix):
     def row_norms(self, scale: Tensor) -> Tensor:
         """Return the squared length (k,) of each row of A diag(``scale``)."""
         return self._pattern.row_norms(self._values, scale)
+
+
+class _Summed(torch.autograd.Function):
+    """The entries (count,), those given twice added.
+
+    Nothing is saved that a backward pass frees: one matrix serves many.
+    """
+
+    @staticmethod
+    def forward(ctx: Any, values: Tensor, where: Tensor, count: int) -> Tensor:
+        ctx.where = where
+        return values.new_zeros(count).index_add(0, where, values)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Tensor) -> tuple[Tensor, None, None]:
+        return gradients[0][ctx.where], None, None
 
 
 def as_operator(A: Any, device: torch.device, name: str = "A") -> LinearOperator:
