@@ -147,3 +147,40 @@ def test_bad_folds():
         lsat.KFold(folds=1)
     with pytest.raises(ValueError, match="100 folds of 45"):
         lsat.Problem(lsat.Recipe(criterion=lsat.KFold(folds=100)), make_data())
+
+
+def test_k_fold_does_not_cancel_where_one_row_dominates():
+    data = make_data("regression")
+    X = data.train.inputs.numpy().copy()
+    X[0] *= 1e8
+    large = lsat.Data.from_splits(
+        train=(X, data.train.targets.numpy()),
+        validation=(data.validation.inputs.numpy(), data.validation.targets.numpy()),
+        task="regression",
+    )
+    criterion = lsat.KFold(folds=5)
+    problem = lsat.Problem(PLAIN.replace(criterion=criterion), large)
+    at = problem.evaluate(problem.init())
+    folds = criterion.parts(large.train.targets, False, 0)
+    fold = next(index for index, part in enumerate(folds) if 0 in part)
+    rest = np.setdiff1d(np.arange(len(X)), folds[fold])
+    Y = large.train.targets.numpy()
+    expected = np.linalg.solve(X[rest].T @ X[rest] + np.eye(6), X[rest].T @ Y[rest])
+    assert np.allclose(at.solutions[fold].theta.numpy(), expected, rtol=1e-9)
+
+
+def test_a_row_that_determines_its_own_fit_has_no_leave_one_out():
+    data = make_data("regression")
+    X = np.c_[data.train.inputs.numpy(), np.zeros(len(data.train))]
+    X[3, -1] = 1.0
+    V = np.c_[data.validation.inputs.numpy(), np.zeros(len(data.validation))]
+    lone = lsat.Data.from_splits(
+        train=(X, data.train.targets.numpy()), validation=(V, data.validation.targets.numpy()), task="regression"
+    )
+    recipe = lsat.Recipe(
+        featurizer=lsat.Identity(), regularizer=lsat.Ridge(log_weight=-14.0), criterion=lsat.LeaveOneOut()
+    )
+    problem = lsat.Problem(recipe, lone)
+    at = problem.evaluate(problem.init())
+    assert at.objective == np.inf
+    assert "row 3 determines its own fit" in at.outcome.sentence

@@ -123,6 +123,14 @@ def test_limits_are_kept_and_a_run_goes_on(method):
     assert run.iterates[-1].objective < reached
 
 
+@pytest.mark.parametrize("method", [lsat.LBFGS(), lsat.MultiStart(starts=2), lsat.LineSearch()], ids=repr)
+def test_nothing_to_tune_is_a_fit_by_every_method(method):
+    recipe = lsat.Recipe(hyper_penalties={"regularizer.log_weight": lsat.Frozen()}, method=method)
+    run = lsat.tune(recipe, make_data(), progress=False)
+    assert run.status is Status.CONVERGED
+    assert "Nothing to tune" in run.message
+
+
 def test_grid_keeps_the_best_value():
     run = lsat.tune(lsat.Recipe(method=lsat.Grid(-3.0, 3.0, points=13)), make_data(), progress=False)
     problem = lsat.Problem(lsat.Recipe(), make_data())
@@ -143,6 +151,7 @@ def test_grid_keeps_the_best_value():
         (lambda: lsat.ProximalGradient(accept="wolfe"), "accept is 'wolfe'"),
         (lambda: lsat.MultiStart(starts=0), "starts is 0"),
         (lambda: lsat.MultiStart(method=lsat.Ridge()), "method is Ridge"),
+        (lambda: lsat.MultiStart(method=lsat.MultiStart()), "expected a local method"),
         (lambda: lsat.Grid(1.0, 0.0), "low < high"),
         (lambda: lsat.Grid(points=1), "points is 1"),
         (lambda: lsat.EarlyStopping(patience=0), "patience is 0"),

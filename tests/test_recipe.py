@@ -80,6 +80,7 @@ def smooth(**graph: object) -> str:
         (edited(method={"type": "ProximalGradient", "step": 1e400}), "Infinity|inf"),
         ('{"format": 1, "seed": NaN}', "NaN"),
         (edited(regularizer={"type": "Smooth", "graph": {"type": "Graph", "preset": "gird"}}), "preset 'gird'"),
+        (edited(regularizer={"type": "Ridge", "log_weight": 10**400}), "whole number of 401 digits"),
         (smooth(preset="gird"), "preset 'gird'"),
         (smooth(preset="grid", arguments=[1e9, 2]), "h is"),
     ],

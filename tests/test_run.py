@@ -11,6 +11,9 @@ import numpy as np
 import pandas
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import load_file as torch_load
+from safetensors.torch import save_file
 from torch import Tensor
 
 import lsat_explorer as lsat
@@ -200,6 +203,48 @@ def test_stop_and_resume():
     assert run.iterates[-1].objective < run.iterates[stopped - 1].objective
 
 
+def test_reading_the_model_loses_no_change():
+    recipe = lsat.Recipe(method=lsat.ProximalGradient(step=0.01, tolerance=0.0, max_iterations=8))
+    run = lsat.Run(recipe, make_data())
+    for iterate in run.steps():
+        if iterate.number == 3:
+            run.change(recipe.replace(method=lsat.ProximalGradient(step=7.0, tolerance=0.0, max_iterations=8)))
+            assert run.model.recipe == recipe
+    assert run.iterates[5].step == 7.0
+
+
+def test_what_is_frozen_in_the_middle_of_a_run_stays_where_it_is():
+    recipe = lsat.Recipe(
+        featurizer=ARCHETYPES,
+        regularizer=STACK,
+        method=lsat.ProximalGradient(step=30.0, tolerance=0.0, max_iterations=10),
+    )
+    name = "featurizer.archetypes.log_scale"
+    run = lsat.Run(recipe, make_data())
+    for iterate in run.steps():
+        if iterate.number == 4:
+            run.change(recipe.replace(hyper_penalties={name: lsat.Frozen()}))
+    before, after = run.iterates[4], run.iterates[5]
+    assert float(before.omega[name]) != float(run.iterates[0].omega[name])
+    assert after.loss == pytest.approx(before.loss, rel=1e-12)
+    assert float(run.omega[name]) == float(before.omega[name])
+    p = run.model.predict_proba(run.data.validation.inputs)
+    expected = -np.log((p * run.data.validation.targets.numpy()).sum(1)).mean()
+    assert run.iterates[-1].loss == pytest.approx(expected, rel=1e-9)
+
+
+def test_a_run_that_is_broken_off_says_so():
+    run = lsat.Run(lsat.Recipe(), make_data())
+    for iterate in run.steps():
+        if iterate.number == 2:
+            break
+    assert run.status is Status.STOPPED_BY_USER
+    assert len(run.iterates) == 3
+    for _ in run.steps():
+        pass
+    assert run.status is Status.CONVERGED
+
+
 def test_reading_the_model_loses_no_stop():
     run = lsat.Run(lsat.Recipe(method=lsat.ProximalGradient(tolerance=0.0, max_iterations=30)), make_data())
     steps = run.steps()
@@ -281,6 +326,14 @@ def test_models_save_and_load_without_pickle(tmp_path, task):
     assert np.array_equal(loaded.decision_function(X), run.model.decision_function(X))
     assert loaded.blocks == run.model.blocks
     assert loaded.classes == run.model.classes
+    tensors = {**torch_load(tmp_path / "model.safetensors"), "theta": torch.zeros(2, 2)}
+    with safe_open(tmp_path / "model.safetensors", framework="pt") as file:
+        save_file(tensors, tmp_path / "other", metadata=file.metadata())
+    with pytest.raises(ValueError, match="theta is"):
+        lsat.FittedModel.load(tmp_path / "other")
+    save_file(tensors, tmp_path / "other", metadata={"format": "lsat_explorer.model/1"})
+    with pytest.raises(ValueError, match="is damaged"):
+        lsat.FittedModel.load(tmp_path / "other")
     (tmp_path / "broken").write_bytes(b"no model")
     with pytest.raises(ValueError, match="no model file"):
         lsat.FittedModel.load(tmp_path / "broken")
@@ -309,6 +362,7 @@ def test_columns_of_a_data_frame_are_taken_by_name():
     expected = model.predict(X)
     assert np.array_equal(model.predict(X[["age", "sqm", "rooms"]]), expected)
     assert np.array_equal(model.predict(X.to_numpy()), expected)
+    assert np.array_equal(model.predict(pandas.DataFrame(X.to_numpy())), expected)
     with pytest.raises(ValueError, match="lacks column 'age'"):
         model.predict(X[["sqm", "rooms"]])
     with pytest.raises(ValueError, match="unknown column 'storey'"):
@@ -359,6 +413,7 @@ def test_a_saved_run_goes_on_with_its_own_data_only(tmp_path):
     ("name", "content", "message"),
     [
         ("run.json", b"{", r"run\.json is damaged"),
+        ("run.json", b"{}", r"run\.json is damaged"),
         ("iterates.csv", b"", r"iterates\.csv is damaged"),
         ("iterates.csv", b"number\n1\n", "damaged|objective"),
         ("recipe.json", b"{}", r"recipe\.json is damaged: format is None"),
@@ -378,6 +433,21 @@ def test_what_is_no_recipe_or_no_data_is_refused():
         lsat.tune(lsat.Recipe(), (np.ones((3, 2)), np.ones(3)))
     with pytest.raises(ValueError, match="recipe is 'ridge'"):
         lsat.Run("ridge", make_data())
+
+
+def test_a_run_with_early_stopping_is_saved_with_what_it_kept(tmp_path):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(160, 6))
+    y = X @ generator.normal(size=6) + 2 * generator.normal(size=160)
+    data = lsat.Data.from_arrays(X, y, task="regression", validation=20, test=40, final=40, seed=1)
+    method = lsat.ProximalGradient(tolerance=0.0, max_iterations=2000)
+    recipe = lsat.Recipe(data_weights=lsat.LogWeights(), early_stopping=lsat.EarlyStopping(patience=6), method=method)
+    run = lsat.tune(recipe, data, progress=False)
+    run.save(tmp_path)
+    again = lsat.Run.load(tmp_path, data)
+    assert again.kept.number == run.kept.number
+    assert np.array_equal(again.weights(), run.weights())
+    assert again.test().loss == run.test().loss
 
 
 def test_a_tolerance_below_rounding_is_said():

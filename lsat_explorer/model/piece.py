@@ -165,8 +165,10 @@ def nearest(name: Any, known: Iterable[str]) -> str:
 
 def number(value: Any, name: str, *, low: float = -math.inf, high: float = math.inf) -> float:
     """Check a real number for a piece's ``__post_init__``; low and high are allowed themselves."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or math.isnan(value):
+    if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         raise ValueError(f"{name} is {value!r}: expected a number.")
+    if isinstance(value, int) and abs(value) > 2**63:
+        raise ValueError(f"{name} is a whole number of {value.bit_length()} bits: expected a finite number.")
     if not low <= value <= high or math.isinf(value):
         between = (
             f"between {low:g} and {high:g}" if high < math.inf else f"of at least {low:g}" if low > -math.inf else ""

@@ -129,7 +129,7 @@ class Recipe(Piece):
         if not isinstance(text, str) or len(text) > _MAX_TEXT:
             raise ValueError("A recipe is JSON text of at most 64 MiB.")
         try:
-            value = json.loads(text, parse_constant=_refuse_constant)
+            value = json.loads(text, parse_constant=_refuse_constant, parse_int=_whole)
         except (json.JSONDecodeError, RecursionError) as error:
             raise ValueError(f"The recipe is not readable JSON: {error}") from error
         if not isinstance(value, dict):
@@ -163,6 +163,12 @@ _KINDS: tuple[tuple[str, type, bool], ...] = (
     ("method", Method, False),
     ("early_stopping", EarlyStopping, True),
 )
+
+
+def _whole(digits: str) -> int:
+    if len(digits) > 20:
+        raise ValueError(f"The recipe holds a whole number of {len(digits)} digits: expected at most 19.")
+    return int(digits)
 
 
 def _refuse_constant(name: str) -> float:

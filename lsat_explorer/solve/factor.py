@@ -29,15 +29,15 @@ def factorize(gram: Tensor) -> Factor:
     """Factor a symmetric (n, n) float64 matrix G, of which only the lower triangle is read.
 
     A pivot of the scaled matrix is 1 − R² of its column given the earlier ones. One at the level of rounding,
-    n · 2⁻⁵², means that the column is a combination of the earlier ones: the answer would be noise, so the outcome is
-    RANK_DEFICIENT. There is no silent jitter.
+    64 n · 2⁻⁵², means that the column is a combination of the earlier ones: the answer would be noise, so the outcome
+    is RANK_DEFICIENT. There is no silent jitter.
     """
     diagonal = gram.diagonal()
     scale = torch.where(diagonal > 0, diagonal, torch.ones_like(diagonal)).rsqrt()
     scaled = gram * scale
     lower, info = torch.linalg.cholesky_ex(scaled.mul_(scale[:, None]))
     pivots = lower.diagonal()
-    floor = gram.shape[-1] * torch.finfo(gram.dtype).eps
+    floor = 64 * gram.shape[-1] * torch.finfo(gram.dtype).eps
     weak = ~(pivots.square() > floor) | ~(diagonal > 0)
     # One transfer from the device reads every verdict; a NaN anywhere leaves a NaN among the pivots or an info.
     position = torch.where(weak.any(), weak.to(torch.int64).argmax() + 1, torch.zeros_like(weak.sum()))

@@ -24,7 +24,8 @@ def advice(run: Run) -> str:
         return "Nothing to tune: this is the least squares fit at the recipe's values."
     sentences = [run.status.sentence]
     if run.status is Status.NOT_FINITE and run.problem is not None:
-        sentences.append(run.problem.evaluate(last.omega).outcome.sentence)
+        outcome = run.problem.evaluate(last.omega).outcome
+        sentences.append("The loss or its gradient is not a finite number." if outcome.ok else outcome.sentence)
     if run.status is Status.STALLED and run.recipe.dtype == "float32":
         sentences.append('Rounding of float32 hides smaller improvements: dtype="float64" goes on.')
     tolerance = run.recipe.method.tolerance

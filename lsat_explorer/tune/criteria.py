@@ -51,7 +51,8 @@ class KFold(Criterion):
     """ψ is the mean loss of training rows, each predicted by the fit to the other ``folds`` − 1 folds.
 
     Folds are drawn at random with the recipe's seed, of like class shares in classification (scikit-learn's KFold and
-    StratifiedKFold). The Gram matrix of a fit is that of all rows less that of its fold. Validation rows are not used.
+    StratifiedKFold). The Gram matrix of a fit is the sum of those of its folds, each formed once. Validation rows are
+    not used.
 
     Examples
     --------

@@ -90,6 +90,7 @@ def start_iterate(problem: Problem, point: Evaluation, max_iterations: int) -> t
     """Return the starting point as an iterate, with its gradient."""
     finite = math.isfinite(point.objective)
     gradient = problem.gradient(point) if finite else {}
+    finite = finite and math.isfinite(norm(list(gradient.values())))
     status = Status.RUNNING
     if not finite:
         status = Status.NOT_FINITE

@@ -14,7 +14,7 @@ from ..engines.leverage import kernel_diagonal, quadratic, weighted_gram
 from ..engines.memory import MemoryRows, Moving
 from ..model.choices import Fit
 from ..model.piece import Omega, prefixed, within
-from ..solve.outcome import Outcome
+from ..solve.outcome import Outcome, Reason
 from ..solve.weighted import Moments, Solution, solve_normal, weight_gradient
 
 if TYPE_CHECKING:
@@ -85,6 +85,7 @@ def evaluate(problem: Problem, omega: Omega) -> Evaluation:
         if problem.criterion.leverage and outcome.ok:
             leverage = kernel_diagonal(problem.parts[0].rows, moving[0], solutions[0].factor)
             leverage = leverage if log_weights is None else leverage * (2 * log_weights).exp()
+            outcome = _own_fit(leverage)
         loss = math.inf
         if outcome.ok:
             loss = float(problem.score(predictions.double(), leverage, within("loss", omega)))
@@ -96,28 +97,37 @@ def evaluate(problem: Problem, omega: Omega) -> Evaluation:
     return Evaluation(omega, loss + penalty, loss, penalty, error, outcome, solutions, moving, predictions, leverage)
 
 
+def _own_fit(leverage: Tensor) -> Outcome:
+    """Say when a row determines its own fit: 1 − h is then rounding, and so is what the row would be without itself."""
+    worst = int(leverage.argmax())
+    if float(1 - leverage[worst]) > math.sqrt(torch.finfo(torch.float64).eps):
+        return Outcome()
+    sentence = (
+        f"Training row {worst} determines its own fit (leverage 1 to rounding), so leaving it out says nothing: "
+        "raise a regularizer."
+    )
+    return Outcome(Reason.RANK_DEFICIENT, sentence)
+
+
 def solve_fits(problem: Problem, omega: Omega, fits: Sequence[Fit], moving: Sequence[Moving]) -> tuple[Solution, ...]:
     """Return the solution of each fit, the sums over each part formed once."""
     log_weights = problem.log_weights(omega)
     trained = sorted({p for fit in fits for p in fit.trained})
     sums = {p: problem.parts[p].rows.moments(moving[p], problem.parts[p].of(log_weights)) for p in trained}
-    whole = _add([sums[p] for p in trained])
     weights = [omega[matrix.name] for matrix in problem.penalty_matrices]
-    solutions = []
-    for fit in fits:
-        # Fewer parts are left out than taken in k-fold: their sums are subtracted from the whole.
-        left_out = [sums[p] for p in trained if p not in fit.trained]
-        moments = _add([sums[p] for p in fit.trained]) if len(left_out) >= len(fit.trained) else _less(whole, left_out)
-        solutions.append(solve_normal(moments, problem.penalty_matrices, weights))
-    return tuple(solutions)
+    moments = (_add([sums[p] for p in fit.trained]) for fit in fits)
+    return tuple(solve_normal(sum_, problem.penalty_matrices, weights) for sum_ in moments)
 
 
 def _add(terms: Sequence[Moments]) -> Moments:
-    return Moments(*(torch.stack([getattr(t, name) for t in terms]).sum(0) for name in ("gram", "cross")))
-
-
-def _less(whole: Moments, terms: Sequence[Moments]) -> Moments:
-    return whole if not terms else Moments(whole.gram - _add(terms).gram, whole.cross - _add(terms).cross)
+    """Add the sums of a fit's parts. Subtracting a fold from the whole would cancel where it dominates."""
+    if len(terms) == 1:
+        return terms[0]
+    gram, cross = terms[0].gram.clone(), terms[0].cross.clone()
+    for term in terms[1:]:
+        gram += term.gram
+        cross += term.cross
+    return Moments(gram, cross)
 
 
 def gradient(problem: Problem, at: Evaluation) -> Omega:

@@ -124,6 +124,8 @@ class FittedModel:
         if columns is None:
             return X
         names = [str(name) for name in columns]
+        if len(names) == len(self.feature_names) and not set(names) & set(self.feature_names):
+            return X  # the model was trained on columns without names, or under other ones: their order counts
         if len(set(names)) == len(names) and set(names) != set(self.feature_names):
             lacking = [name for name in self.feature_names if name not in names]
             unknown = [name for name in names if name not in self.feature_names]
@@ -178,18 +180,30 @@ class FittedModel:
             raise ValueError(f"{path} is no model file: {error}.") from error
         if header.get("format") != f"lsat_explorer.model/{FORMAT}":
             raise ValueError(f"{path} has format {header.get('format')!r}, expected 'lsat_explorer.model/{FORMAT}'.")
-        recipe, described = Recipe.from_json(header["recipe"]), json.loads(header["model"])
+        try:
+            return cls._from_parts(Recipe.from_json(header["recipe"]), json.loads(header["model"]), tensors)
+        except (KeyError, TypeError, AttributeError, IndexError, RecursionError, ValueError) as error:
+            raise ValueError(f"{path} is damaged: {type(error).__name__} {error}") from error
+
+    @classmethod
+    def _from_parts(cls, recipe: Recipe, described: dict[str, Any], tensors: dict[str, Tensor]) -> FittedModel:
         state = {k.removeprefix("featurizer."): v for k, v in tensors.items() if k.startswith("featurizer.")}
-        loss = Recipe.from_json(described["loss"]).loss or SquaredError()
-        return cls(
+        model = cls(
             recipe=recipe,
-            loss=loss,
+            loss=Recipe.from_json(described["loss"]).loss or SquaredError(),
             prepared=recipe.featurizer.restore(state),
             omega={name: tensors[f"omega.{name}"] for name in described["omega"]},
             theta=tensors["theta"],
             classes=None if described["classes"] is None else tuple(described["classes"]),
             feature_names=tuple(described["feature_names"]),
         )
+        n = max(columns.stop for columns in model.blocks.values())
+        m = tensors["theta"].shape[-1] if model.classes is None else len(model.classes)
+        if model.theta.shape != (n, m) or model.theta.dtype != torch.float64 or not torch.isfinite(model.theta).all():
+            raise ValueError(
+                f"theta is {tuple(model.theta.shape)} {model.theta.dtype}, expected finite float64 ({n}, {m})."
+            )
+        return model
 
 
 def _plain(label: Any) -> Any:

@@ -27,6 +27,8 @@ def _best(iterates: list[Iterate], began: float) -> Iterate:
     """Return the iterate that ends a search: the best point, with the status of its own end."""
     best = min((i for i in iterates if i.accepted), key=lambda i: i.objective)
     status = next((i.status for i in reversed(iterates) if i.start == best.start and i.status.final), Status.CONVERGED)
+    if not math.isfinite(best.objective):
+        status = Status.NOT_FINITE
     return replace(best, number=iterates[-1].number + 1, status=status, seconds=time.perf_counter() - began)
 
 
@@ -61,8 +63,8 @@ class MultiStart(Method):
     spread: float = 4.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.method, Method):
-            raise ValueError(f"MultiStart: method is {self.method!r}, expected a method such as LBFGS().")
+        if not isinstance(self.method, Method) or isinstance(self.method, MultiStart | Grid):
+            raise ValueError(f"MultiStart: method is {self.method!r}, expected a local method such as LBFGS().")
         if isinstance(self.starts, bool) or not isinstance(self.starts, int) or self.starts < 1:
             raise ValueError(f"MultiStart: starts is {self.starts!r}, expected a whole number of at least 1.")
         number(self.spread, "MultiStart: spread", low=0.0)

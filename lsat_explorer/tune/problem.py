@@ -39,6 +39,8 @@ class Problem:
         The rows; needs a validation split.
     check : callable
         Called between chunks of rows; may raise `lsat_explorer.engines.Interrupted`.
+    held : Omega or None
+        Values of entries that are not tuned, where they differ from the start.
 
     Raises
     ------
@@ -54,7 +56,9 @@ class Problem:
     ['regularizer.log_weight']
     """
 
-    def __init__(self, recipe: Recipe, data: Data, check: Callable[[], None] = lambda: None) -> None:
+    def __init__(
+        self, recipe: Recipe, data: Data, check: Callable[[], None] = lambda: None, held: Omega | None = None
+    ) -> None:
         self.recipe, self.data, self._check = recipe, data, check
         self.device = resolve_device(recipe.device)
         self.loss = recipe.loss or (CrossEntropy() if data.task == "classification" else SquaredError())
@@ -71,6 +75,8 @@ class Problem:
             self.columns, self.device, "regularizer"
         )
         self._start = self._starting_values()
+        # Entries that are not tuned stay at these values: the start, or where a run is when they are frozen.
+        self._held = {**self._start, **{k: v for k, v in (held or {}).items() if k in self._start}}
         self.hyper_penalties = self._complete(recipe)
         self.tuned = tuple(n for n in self._start if not isinstance(self.hyper_penalties[n], Frozen))
         self._load_rows()
@@ -124,24 +130,27 @@ class Problem:
         # What is formed once can afford float64; only sums that every evaluation repeats take the recipe's dtype.
         repeats = bool(self._moves) or bool(self.tuned_below("data_weights"))
         dtype = torch.float64 if scored and not repeats else getattr(torch, self.recipe.dtype)
-        start = within("featurizer", self._start)
+        held = within("featurizer", self._held)
         return MemoryRows(
-            self.prepared, inputs, targets, start, self._moves, dtype=dtype, device=self.device, check=self._check
+            self.prepared, inputs, targets, held, self._moves, dtype=dtype, device=self.device, check=self._check
         )
 
     def tuned_below(self, prefix: str) -> list[str]:
         """Return the tuned entries of ω whose names start with ``prefix.``."""
         return [name for name in self.tuned if name.startswith(prefix + ".")]
 
-    def with_recipe(self, recipe: Recipe) -> Problem:
-        """Return the problem with other hyper-penalties and method, sharing rows; anything else is prepared anew."""
+    def with_recipe(self, recipe: Recipe, held: Omega | None = None) -> Problem:
+        """Return the problem with other hyper-penalties and method, sharing rows; anything else is prepared anew.
+
+        What is no longer tuned stays at its value in ``held``.
+        """
         same = recipe.replace(hyper_penalties=self.recipe.hyper_penalties, method=self.recipe.method) == self.recipe
         other = object.__new__(Problem)
         other.__dict__.update(self.__dict__)
         other.recipe = recipe
         other.hyper_penalties = self._complete(recipe)
         other.tuned = tuple(n for n in self._start if not isinstance(other.hyper_penalties[n], Frozen))
-        return other if same and other.tuned == self.tuned else Problem(recipe, self.data, self._check)
+        return other if same and other.tuned == self.tuned else Problem(recipe, self.data, self._check, held)
 
     def init(self) -> Omega:
         """Return the starting values of every hyper-parameter, tuned or held."""

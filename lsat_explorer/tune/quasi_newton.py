@@ -69,9 +69,12 @@ class LBFGS(Method):
     def iterates(self, problem: Problem, omega: Omega | None = None) -> Iterator[Iterate]:
         """Yield the solved starting point, then one iterate an evaluation; the last has a final status."""
         began = time.perf_counter()
-        space = Coordinates(problem, "LBFGS")
         point = problem.start(omega)
         last, gradient = start_iterate(problem, point, self.max_iterations)
+        if not problem.tuned:
+            yield replace(last, seconds=time.perf_counter() - began)
+            return
+        space = Coordinates(problem, "LBFGS")
         residual = space.residual(point.omega, gradient) if gradient else math.nan
         if last.status is Status.RUNNING and residual <= self.tolerance:
             last = replace(last, status=Status.CONVERGED)
@@ -84,7 +87,8 @@ class LBFGS(Method):
             while not last.status.final:
                 x = ask(answer)
                 if x is None:
-                    last = replace(last, number=last.number + 1, status=Status.STALLED, accepted=False)
+                    status = Status.STALLED if last.accepted or math.isfinite(last.tried) else Status.NOT_FINITE
+                    last = replace(last, number=last.number + 1, status=status, accepted=False)
                 else:
                     trial = problem.evaluate(space.omega(x, point.omega))
                     finite = math.isfinite(trial.objective)

@@ -94,13 +94,14 @@ class Run:
             yield from self.iterates[-1:]
         finally:
             self._pulling = False
-            if self.status is Status.RUNNING and not self.iterates:
-                self.status = Status.READY
+            if self.status is Status.RUNNING:  # broken off by its consumer, or by an error
+                self.interrupt()
 
     def _pull(self, base: Iterate | None) -> Iterator[Iterate]:
         while True:
-            anew = self._wanted != self.recipe
-            problem = self._ready()
+            wanted = self._wanted  # read once: another thread may change it at any time
+            anew = wanted != self.recipe
+            problem = self._adopt(wanted)
             method: Any = self.recipe.method
             if base is not None and not anew:
                 method = method.resumed(base)
@@ -115,14 +116,17 @@ class Run:
                     break
             base = self.iterates[-1]
 
-    def _ready(self) -> Problem:
-        """Return the problem of the recipe that is wanted now."""
-        wanted = self._wanted
-        if self.problem is None:
-            self.problem = Problem(wanted, self.data, self._check)
-        elif wanted != self.recipe:
-            self.problem = self.problem.with_recipe(wanted)
+    def _adopt(self, wanted: Recipe) -> Problem:
+        """Return the problem of ``wanted``, which is the run's recipe from now on."""
+        if self.problem is not None and wanted != self.recipe:
+            self.problem = self.problem.with_recipe(wanted, self._omega)
         self.recipe = wanted
+        return self._prepared()
+
+    def _prepared(self) -> Problem:
+        """Return the problem of the present recipe, prepared where it is not yet."""
+        if self.problem is None:
+            self.problem = Problem(self.recipe, self.data, self._check, self._omega)
         return self.problem
 
     def _check(self) -> None:
@@ -153,14 +157,16 @@ class Run:
 
     def interrupt(self) -> None:
         """End a run whose iteration was broken off: the last accepted iterate stands."""
-        self.status = Status.STOPPED_BY_USER
+        self.status = Status.STOPPED_BY_USER if self.iterates else Status.READY
         if self.iterates:
             self.iterates[-1] = replace(self.iterates[-1], status=Status.STOPPED_BY_USER)
 
-    def restore(self, iterates: list[Iterate], status: Status, looks: int) -> None:
-        """Take up the state of a saved run; the last iterate carries ω."""
+    def restore(self, iterates: list[Iterate], omega: Omega, status: Status, looks: int) -> None:
+        """Take up the state of a saved run, ``omega`` that of the kept iterate, from which it goes on."""
         self.iterates, self.status, self.looks = list(iterates), status, looks
-        self._omega = iterates[-1].omega
+        kept = self.iterates.index(self.kept)
+        self.iterates[kept] = replace(self.kept, omega=omega)
+        self._omega = omega
 
     def change(self, recipe: Recipe) -> None:
         """Go on, from the next iteration, with other hyper-penalties or another method.
@@ -236,7 +242,7 @@ class Run:
         """The model fitted at `omega`, θ refined once in float64."""
         omega = self.omega
         if self._model is None or self._model[0] is not omega:
-            problem = self._ready()
+            problem = self._prepared()
             theta, outcome = problem.coefficients(omega)
             if not outcome.ok:
                 raise ValueError(f"There is no fit at these hyper-parameters: {outcome.sentence}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -39,7 +38,7 @@ def save_run(run: Run, folder: Path) -> None:
 
 def load_run(folder: Path, data: Data | None) -> Run:
     """Read the folder again, without its rows where ``data`` is None."""
-    about = _read(folder, "run.json", lambda path: dict(json.loads(path.read_text(encoding="utf-8"))))
+    about = _read(folder, "run.json", _about)
     iterates = _read(folder, "iterates.csv", _iterates)
     recipe = _read(folder, "recipe.json", lambda path: Recipe.from_json(path.read_text(encoding="utf-8")))
     omega = _read(folder, "model.safetensors", FittedModel.load).omega
@@ -47,7 +46,7 @@ def load_run(folder: Path, data: Data | None) -> Run:
         was = dict(about.get("data") or {}).get("name", "other rows")
         raise ValueError(f"{folder} was run on other data ({was}), not on {data!r}: give the data that it was run on.")
     run = Run(recipe, data) if data is not None else _Record(recipe, about)
-    run.restore([*iterates[:-1], replace(iterates[-1], omega=omega)], Status(about["status"]), int(about["looks"]))
+    run.restore(iterates, omega, Status(about["status"]), int(about["looks"]))
     return run
 
 
@@ -60,6 +59,12 @@ def _read(folder: Path, name: str, reader: Callable[[Path], _Content]) -> _Conte
         return reader(path)
     except (ValueError, KeyError, TypeError) as error:
         raise ValueError(f"{path} is damaged: {error}") from error
+
+
+def _about(path: Path) -> dict[str, Any]:
+    about = dict(json.loads(path.read_text(encoding="utf-8")))
+    Status(about["status"]), int(about["looks"]), str(about["message"])
+    return about
 
 
 def _iterates(path: Path) -> list[Iterate]:
