@@ -11,12 +11,10 @@ from torch import Tensor
 from .checks import refuse_nested_forward_mode, refuse_not_finite
 from .factor import factorize
 from .gram import gram
-from .outcome import Outcome, Reason, SolveError
+from .outcome import Reason, SolveError
 from .qr import fit_qr
 from .solvers import QR, DenseSolver
 
-# A pivot is known to n · 2⁻⁵²; one refinement makes up for an error of a 64th, not for one as large as the pivot.
-_LEAST_PIVOT = 64 * torch.finfo(torch.float64).eps
 _ADVICE = "A dense A that is only close to dependent can be solved with least_squares(A, B, solver=QR())."
 
 __all__ = ["factor_gram", "fit_dense", "solve_gram"]
@@ -127,13 +125,6 @@ def factor_gram(G: Tensor) -> tuple[Tensor, Tensor]:
     """Return the Cholesky factor and the scale of G (n, n), or raise SolveError with what to do."""
     factor = factorize(G)
     outcome = factor.outcome
-    pivots = factor.lower.diagonal().square()
-    if outcome.ok and (pivots <= _LEAST_PIVOT * len(G)).any():
-        column = int(pivots.argmin())
-        sentence = (
-            f"Column {column} is close to a combination of the columns before it: AᵀA holds too few of its digits."
-        )
-        outcome = Outcome(Reason.RANK_DEFICIENT, sentence, column)
     if outcome.reason is Reason.RANK_DEFICIENT:
         outcome = replace(outcome, sentence=f"{outcome.sentence} {_ADVICE}")
     if not outcome.ok:

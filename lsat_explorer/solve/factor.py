@@ -37,6 +37,7 @@ def factorize(gram: Tensor) -> Factor:
     scaled = gram * scale
     lower, info = torch.linalg.cholesky_ex(scaled.mul_(scale[:, None]))
     pivots = lower.diagonal()
+    # A pivot is known to n · 2⁻⁵²; one refinement makes up for an error of a 64th, not for one as large as the pivot.
     floor = 64 * gram.shape[-1] * torch.finfo(gram.dtype).eps
     weak = ~(pivots.square() > floor) | ~(diagonal > 0)
     # One transfer from the device reads every verdict; a NaN anywhere leaves a NaN among the pivots or an info.
