@@ -311,3 +311,15 @@ def test_figures_show_in_a_notebook_without_pyplot_and_plotly() -> None:
 def test_an_unknown_figure_is_an_attribute_error() -> None:
     with pytest.raises(AttributeError, match="run_figur"):
         _ = plots.run_figur
+
+
+def test_thumbnails_of_plotly_show_each_image_under_its_caption() -> None:
+    images = np.random.default_rng(0).integers(0, 256, (12, 8, 8), dtype=np.uint8)
+    figure = plots.thumbnails_plotly(images, [f"{i} <b>" for i in range(12)], title="<i>rows")
+    assert len(figure.data) == 12
+    assert np.array_equal(np.asarray(figure.data[3].z)[..., 0], images[3])
+    assert [note.text for note in figure.layout.annotations][3] == "3 &lt;b&gt;"
+    assert figure.layout.title.text == "&lt;i&gt;rows"
+    assert len(plots.thumbnails_plotly([]).data) == 0
+    with pytest.raises(ValueError, match="12 images and 1 captions"):
+        plots.thumbnails_plotly(images, ["a"])

@@ -14,7 +14,7 @@ from lsat_explorer.plots.tiles import graphs_figure, thumbnails_figure
 
 if TYPE_CHECKING:
     from lsat_explorer.plots.live import run_layout, run_plotly, run_traces, update_run
-    from lsat_explorer.plots.maps import theta_plotly, weights_plotly
+    from lsat_explorer.plots.maps import theta_plotly, thumbnails_plotly, weights_plotly
 
 __all__ = [
     "explorer_picture",
@@ -26,6 +26,7 @@ __all__ = [
     "theta_figure",
     "theta_plotly",
     "thumbnails_figure",
+    "thumbnails_plotly",
     "update_run",
     "weights_figure",
     "weights_plotly",

@@ -1,4 +1,4 @@
-"""Plotly figures of weights and of θ per class, and the colours that all plotly figures share.
+"""Plotly figures of weights, of θ per class and of rows, and the colours that all plotly figures share.
 
 Colours sit between a light and a dark page, backgrounds are transparent, and no trace needs WebGL or LaTeX.
 """
@@ -15,9 +15,9 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from lsat_explorer.plots.curves import short, weight_bins
-from lsat_explorer.plots.images import theta_images
+from lsat_explorer.plots.images import as_picture, theta_images
 
-__all__ = ["ACCENT", "AMBER", "FONT", "GRID", "MUTED", "escape", "theta_plotly", "weights_plotly"]
+__all__ = ["ACCENT", "AMBER", "FONT", "GRID", "MUTED", "escape", "theta_plotly", "thumbnails_plotly", "weights_plotly"]
 
 ACCENT = "#2f86de"
 MUTED = "#858c96"
@@ -71,24 +71,65 @@ def theta_plotly(
     height : int
         Height in pixels.
     """
+    images, names, limit = theta_images(theta, image_shape, classes)
+    titles = [escape(name, 14) for name in names]
+    maps = [
+        go.Heatmap(z=image, coloraxis="coloraxis", hovertemplate="%{z:.3g}<extra></extra>", name=title)
+        for image, title in zip(images, titles, strict=True)
+    ]
+    figure = _panels(maps, titles, 5, height)
+    figure.update_layout(coloraxis={"cmin": -limit, "cmax": limit, "colorscale": "RdBu_r"})
+    return figure
+
+
+def thumbnails_plotly(
+    images: Sequence[ArrayLike] | ArrayLike,
+    captions: Sequence[object] | None = None,
+    title: object | None = None,
+    *,
+    across: int = 10,
+) -> go.Figure:
+    """Draw images of rows in a grid with plotly, each with its caption above.
+
+    Parameters
+    ----------
+    images, captions, title, across
+        See :func:`lsat_explorer.plots.thumbnails_figure`.
+
+    Raises
+    ------
+    ValueError
+        When there is not one caption an image.
+    """
+    pictures = [as_picture(image) for image in np.asarray(images)]
+    names = [""] * len(pictures) if captions is None else [escape(caption, 24) for caption in captions]
+    if len(names) != len(pictures):
+        raise ValueError(f"There are {len(pictures)} images and {len(names)} captions: give one for each.")
+    traces = [
+        go.Image(z=np.asarray(picture), hovertemplate=f"{name}<extra></extra>", name=name)
+        for picture, name in zip(pictures, names, strict=True)
+    ]
+    figure = _panels(traces, names, across, 40 + 110 * max(1, -(-len(traces) // across)))
+    if title is not None:
+        figure.update_layout(title={"text": escape(title, 90), "font": FONT | {"size": 13}}, margin_t=56)
+    return figure
+
+
+def _panels(traces: Sequence[Any], titles: Sequence[str], most_across: int, height: int) -> go.Figure:
+    """Put pictures side by side, ``most_across`` in a line, each with its title and square to its own axes."""
     from plotly.subplots import make_subplots
 
-    images, names, limit = theta_images(theta, image_shape, classes)
-    across = min(5, len(images))
-    down = -(-len(images) // across)
-    titles = [escape(name, 14) for name in names]
-    figure = make_subplots(
-        rows=down, cols=across, subplot_titles=titles, horizontal_spacing=0.02, vertical_spacing=0.12
-    )
-    for index, image in enumerate(images):
-        maps = go.Heatmap(z=image, coloraxis="coloraxis", hovertemplate="%{z:.3g}<extra></extra>", name=titles[index])
-        figure.add_trace(maps, row=index // across + 1, col=index % across + 1)
+    across = max(1, min(most_across, len(traces)))
+    down = max(1, -(-len(traces) // across))
+    gap = {"horizontal_spacing": 0.02 if across <= 5 else 0.008, "vertical_spacing": min(0.12, 0.5 / down)}
+    figure = make_subplots(rows=down, cols=across, subplot_titles=list(titles), **gap)
+    for index, trace in enumerate(traces):
+        figure.add_trace(trace, row=index // across + 1, col=index % across + 1)
     figure.update_layout(_plain_layout(height) | {"margin": {"l": 8, "r": 8, "t": 28, "b": 8}})
     figure.update_annotations(font=FONT)
-    figure.update_layout(coloraxis={"cmin": -limit, "cmax": limit, "colorscale": "RdBu_r"})
     figure.update_xaxes(visible=False, constrain="domain")
     figure.update_yaxes(visible=False, autorange="reversed", scaleanchor="x", constrain="domain")
-    for number in range(1, len(images) + 1):  # each panel square to its own x axis
+    for number in range(1, len(traces) + 1):  # each panel square to its own x axis
         name = "" if number == 1 else str(number)
         figure.layout[f"yaxis{name}"].scaleanchor = f"x{name}"
     return figure
