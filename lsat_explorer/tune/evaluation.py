@@ -202,8 +202,8 @@ class _Backward:
 
     def _add_trained(self, p: int, theta: Tensor, C: Tensor) -> None:
         part, moving = self.problem.parts[p], self.at.moving[p]
-        residual = part.rows.targets - part.rows.predict(moving, theta)
-        image = part.rows.predict(moving, C)
+        fitted, image = part.rows.predict(moving, torch.cat([theta, C], 1)).chunk(2, 1)  # one pass over the rows
+        residual = part.rows.targets - fitted
         log_weight = part.of(self.log_weights)
         if self.weighs and self.weights is not None and log_weight is not None:
             self.weights[part.index] += weight_gradient(residual, image, log_weight)
