@@ -195,6 +195,19 @@ def test_the_false_plateau_is_named_and_many_starts_leave_it(mnist_folder):
     assert "MultiStart leaves it" not in free.message
 
 
+def test_a_penalty_that_is_idle_from_the_start_is_named():
+    recipe = lsat.Recipe(
+        featurizer=lsat.Scale(tuned=False),
+        regularizer=lsat.Stack(
+            ridge=lsat.Ridge(log_weight=2.0), smooth=lsat.Smooth(lsat.graphs.grid(8, 8), log_weight=-4.0)
+        ),
+        loss=lsat.CrossEntropy(temperature=True),
+        method=lsat.LBFGS(),
+    )
+    run = lsat.tune(recipe, lsat.datasets.digits(), progress=False)
+    assert "no longer depends on the weight of smooth" in run.message
+
+
 def stopping_data() -> lsat.Data:
     generator = np.random.default_rng(0)
     X = generator.normal(size=(160, 6))

@@ -81,9 +81,9 @@ def _short(name: str) -> str:
 
 
 def _idle(problem: Problem, last: Iterate, name: str) -> bool:
-    """Whether F stays the same, to 10⁻⁵ relative, when a penalty that has been lowered is taken away altogether."""
-    lowered = bool((last.omega[name] < problem.init()[name]).all())
-    if not lowered:
+    """Whether F stays the same, to 10⁻⁵ relative, when a penalty that was not raised is taken away altogether."""
+    raised = bool((last.omega[name] > problem.init()[name] + 0.01).any())
+    if raised or last.number == 0:
         return False
     without = problem.evaluate({**last.omega, name: last.omega[name] - 10.0})
     return abs(without.loss - last.loss) <= 1e-5 * abs(last.loss)

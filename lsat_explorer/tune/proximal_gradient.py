@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -46,13 +47,13 @@ class _Descent(Method):
             return self.step
         return 1.0 / gradient_size if gradient_size > 0 else 1.0
 
+    @abstractmethod
     def accepts(self, change: Change) -> bool:
         """Whether the tentative point is taken."""
-        raise NotImplementedError
 
+    @abstractmethod
     def after(self, change: Change, accepted: bool) -> float:
         """Return the next step size."""
-        raise NotImplementedError
 
 
 @register
