@@ -153,6 +153,15 @@ def test_a_loss_that_turns_nan_keeps_the_best_values():
     assert run.status is Status.NOT_FINITE
 
 
+@pytest.mark.parametrize("method", [lsat.LBFGS(tolerance=0.0), lsat.LineSearch(tolerance=0.0, max_iterations=5000)])
+def test_other_methods_too_end_not_finite_after_a_nan(method):
+    CALLS.clear()
+    run = lsat.tune(lsat.Recipe(loss=Spoiled(nan_after=7), method=method), make_data("regression"), progress=False)
+    assert run.status in (Status.NOT_FINITE, Status.MAX_ITERATIONS)
+    assert math.isfinite(run.kept.objective)
+    assert run.iterates[-1].tried == math.inf
+
+
 def test_a_start_without_a_solution_says_what_to_raise():
     recipe = lsat.Recipe(
         featurizer=lsat.Concat(a=lsat.Identity(), b=lsat.Identity()), regularizer=lsat.Ridge(log_weight=-20.0)
