@@ -11,6 +11,7 @@ from sklearn.metrics import log_loss
 import lsat_explorer as lsat
 from lsat_explorer.engines.memory import MemoryRows
 from lsat_explorer.solve.gram import CHUNK
+from lsat_explorer.solve.precision import DOUBLE, SINGLE
 
 
 def make_data(task: str = "classification", rows: int = 90, d: int = 6, seed: int = 0) -> lsat.Data:
@@ -175,7 +176,7 @@ def test_rows_in_several_chunks_give_the_same_sums():
     omega = prepared.init()
     features = torch.cat(list(prepared.blocks(omega, X).values()), 1)
     for moving in (set(), {"archetypes"}):
-        rows = MemoryRows(prepared, X, Y, omega, moving, dtype=torch.float64, device=torch.device("cpu"))
+        rows = MemoryRows(prepared, X, Y, omega, moving, precision=DOUBLE, device=torch.device("cpu"))
         at = rows.moving(omega)
         for log_weight in (None, w):
             scaled = features if log_weight is None else features * log_weight.exp()[:, None]
@@ -188,6 +189,79 @@ def test_rows_in_several_chunks_give_the_same_sums():
         assert torch.allclose(rows.transposed(at, Y), features.mT @ Y)
         weighted = (2 * w).exp()[:, None] * (Y - features @ theta)
         assert torch.allclose(rows.normal_residual(at, theta, w), features.mT @ weighted)
+
+
+def _rows(X, Y, precision, **options):
+    """Rows of still features with columns of zeros among them, as float64 and as `MemoryRows`."""
+    X = X.clone()
+    X[:, [0, 3, 4]] = 0.0
+    prepared = lsat.Identity().prepare(X, Y, torch.Generator())
+    return X, MemoryRows(prepared, X, Y, {}, set(), precision=precision, device=torch.device("cpu"), **options)
+
+
+def test_row_weights_near_one_cost_the_sums_little_of_their_precision():
+    generator = torch.Generator().manual_seed(0)
+    X = (100 * torch.rand(3 * CHUNK + 5, 30, generator=generator)).double()
+    Y = torch.rand(len(X), 2, generator=generator).double()
+    w = 0.01 * torch.randn(len(X), generator=generator, dtype=torch.float64)
+    X, rows = _rows(X.float().double(), Y, SINGLE)
+    exact = X.mT @ ((2 * w).exp()[:, None] * X)
+    moments = rows.moments(rows.moving({}), w)
+    in_float32 = (X.float().mT @ ((2 * w).exp()[:, None].float() * X.float())).double()
+    assert (moments.gram - exact).norm() < 0.2 * (in_float32 - exact).norm()
+    assert (moments.gram - exact).norm() < 2e-8 * exact.norm()
+    assert torch.equal(moments.gram, moments.gram.mT)
+
+
+def test_a_weight_of_nothing_takes_an_outlier_out_of_the_sums():
+    # Subtracting the row's 1e16 from sums that hold it would leave nothing of the others.
+    generator = torch.Generator().manual_seed(0)
+    X = torch.randn(500, 9, generator=generator, dtype=torch.float64)
+    Y = torch.randn(500, 1, generator=generator, dtype=torch.float64)
+    w = torch.zeros(500, dtype=torch.float64)
+    X[7], w[7] = 1e8, -torch.inf
+    X, rows = _rows(X, Y, SINGLE)
+    others = torch.arange(500) != 7
+    moments = rows.moments(rows.moving({}), w)
+    assert torch.allclose(moments.gram, X[others].mT @ X[others], rtol=1e-5, atol=1e-3)
+    assert torch.allclose(moments.cross, X[others].mT @ Y[others], rtol=1e-5, atol=1e-3)
+
+
+def test_weights_that_stand_still_are_part_of_what_is_formed_once():
+    generator = torch.Generator().manual_seed(0)
+    X = torch.randn(300, 9, generator=generator, dtype=torch.float64)
+    Y = torch.randn(300, 1, generator=generator, dtype=torch.float64)
+    w = torch.randn(300, generator=generator, dtype=torch.float64)
+    X, rows = _rows(X, Y, DOUBLE, log_weight=w)
+    moments = rows.moments(rows.moving({}))
+    assert torch.allclose(moments.gram, X.mT @ ((2 * w).exp()[:, None] * X), rtol=1e-12, atol=1e-12)
+    assert rows.moments(rows.moving({})) is moments
+
+
+def test_held_row_weights_count_in_a_fit_of_which_only_the_regularizer_is_tuned():
+    data, weights = make_data(), lsat.LogWeights()
+    recipe = lsat.Recipe(data_weights=weights, hyper_penalties={"data_weights.log_weight": lsat.Frozen()})
+    held = {"data_weights.log_weight": torch.linspace(-1, 1, len(data.train), dtype=torch.float64)}
+    problem = lsat.Problem(recipe, data, held=held)
+    at = problem.evaluate({**problem.init(), **held})
+    tuned = lsat.Problem(lsat.Recipe(data_weights=weights), data)
+    other = tuned.evaluate({**tuned.init(), **held})
+    assert at.loss == pytest.approx(other.loss, rel=1e-5)
+    assert at.loss != pytest.approx(tuned.evaluate(tuned.init()).loss, rel=1e-3)
+
+
+def test_rows_whose_features_are_the_inputs_are_not_copied():
+    X = torch.randn(50, 4)
+    rows = MemoryRows(
+        lsat.Identity().prepare(X, X[:, :1], torch.Generator()),
+        X,
+        X[:, :1],
+        {},
+        set(),
+        precision=SINGLE,
+        device=torch.device("cpu"),
+    )
+    assert next(iter(rows._still.values())).data_ptr() == X.data_ptr()
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from torch import Tensor
 from ..solve.factor import Factor
 from .memory import MemoryRows, Moving
 
-__all__ = ["kernel_diagonal", "quadratic", "weighted_gram"]
+__all__ = ["kernel_diagonal", "quadratic"]
 
 
 def kernel_diagonal(rows: MemoryRows, moving: Moving, factor: Factor) -> Tensor:
@@ -18,15 +18,6 @@ def kernel_diagonal(rows: MemoryRows, moving: Moving, factor: Factor) -> Tensor:
         half = torch.linalg.solve_triangular(factor.lower, (features * factor.scale).mT, upper=False)
         parts.append(half.square().sum(0))
     return torch.cat(parts)
-
-
-def weighted_gram(rows: MemoryRows, moving: Moving, weight: Tensor) -> Tensor:
-    """Return Xᵀ diag(weight) X (n, n) in float64; the weights (N,) may have any sign."""
-    n = max(columns.stop for columns in rows.columns.values())
-    total = torch.zeros(n, n, dtype=torch.float64, device=weight.device)
-    for chunk, features in rows.chunks(moving):
-        total += features.mT @ (features * weight[chunk, None])
-    return total
 
 
 def quadratic(rows: MemoryRows, moving: Moving, N: Tensor) -> Tensor:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from copy import copy
 from dataclasses import dataclass, field
+from itertools import pairwise
 
 import torch
 from torch import Tensor
 
 from ..model.piece import Omega, within
 from ..model.prepared import Block, Prepared
-from ..solve.gram import CHUNK, gram, product
+from ..solve.gram import CHUNK, READ, Rows, gram, multiply, product
+from ..solve.precision import Precision
 from ..solve.weighted import Moments, feature_gradient
 
 __all__ = ["Interrupted", "MemoryRows", "Moving"]
@@ -28,6 +31,13 @@ class Moving:
     blocks: Mapping[str, Tensor] = field(default_factory=dict)
 
 
+_WIDE = 256
+"""Columns from which a block is multiplied where it lies; narrower ones are put side by side first."""
+
+_RUNS = 64
+"""Most pieces into which a block is cut to leave out its columns of zeros."""
+
+
 def _never() -> None:
     """Interrupt nothing."""
 
@@ -35,8 +45,9 @@ def _never() -> None:
 class MemoryRows:
     """Inputs and targets of one split as feature blocks X_b (N, n_b).
 
-    Blocks without a tuned parameter are computed once, in float64, and stored in ``dtype``; of the others only what
-    does not depend on ω is kept. Their products with each other are formed once too, in float64.
+    Blocks without a tuned parameter are computed once, in float64, and stored in the rows' dtype, or are the inputs
+    themselves; of the others only what does not depend on ω is kept. What the still blocks add to the normal equations
+    is formed once too, in float64.
 
     Parameters
     ----------
@@ -48,6 +59,10 @@ class MemoryRows:
         Values for the blocks that do not move, with local names.
     moving : set of str
         Names of blocks that depend on a tuned parameter.
+    precision : Precision
+        Of the stored rows and of the products that each evaluation repeats.
+    log_weight : Tensor (N,), optional
+        Log weights of the rows where they are not tuned; None where all weigh one, or where they are tuned.
     check : callable
         Called between row chunks; raises `Interrupted` to end the work.
     """
@@ -60,14 +75,17 @@ class MemoryRows:
         omega: Omega,
         moving: set[str],
         *,
-        dtype: torch.dtype,
+        precision: Precision,
         device: torch.device,
+        log_weight: Tensor | None = None,
         check: Callable[[], None] = _never,
     ) -> None:
         self.columns = prepared.columns()
-        self.dtype = dtype
+        self.dtype = precision.rows
+        self._precise = precision.products is torch.float64
         self._check = check
-        self.targets = targets.to(device=device, dtype=dtype)
+        self.targets = targets.to(device=device, dtype=self.dtype)
+        self._weight = None if log_weight is None else (2 * log_weight).exp()
         self._moving = {name: prepared.parts[name] for name in self.columns if name in moving}
         self._computed: dict[str, Tensor] = {}
         self._still: dict[str, Tensor] = {}
@@ -75,17 +93,29 @@ class MemoryRows:
             rows = self._by_chunks(block, within(name, omega), inputs, name in moving, device)
             (self._computed if name in moving else self._still)[name] = rows
         self._known: Moments | None = None
+        self._filled: dict[str, list[slice]] | None = None
 
     def __len__(self) -> int:
         return len(self.targets)
 
+    def precisely(self) -> MemoryRows:
+        """Return the same rows, every product of which is taken in float64."""
+        other = copy(self)
+        other._precise = True
+        return other
+
     def _by_chunks(self, block: Block, omega: Omega, inputs: Tensor, moves: bool, device: torch.device) -> Tensor:
-        parts = []
-        for chunk in inputs.split(4 * CHUNK):
+        if block.passes_inputs and not moves:
+            return inputs.to(device=device, dtype=self.dtype)
+        result = torch.empty(0, dtype=self.dtype, device=device)
+        for start in range(0, len(inputs), 4 * CHUNK):
             self._check()
-            computed = block.precompute(chunk.to(device).double())
-            parts.append((computed if moves else block.features(omega, computed)).to(self.dtype))
-        return torch.cat(parts)
+            computed = block.precompute(inputs[start : start + 4 * CHUNK].to(device).double())
+            rows = computed if moves else block.features(omega, computed)
+            if not start:  # the first chunk tells the width
+                result = result.new_empty(len(inputs), *rows.shape[1:])
+            result[start : start + len(rows)] = rows
+        return result
 
     def moving(self, omega: Omega) -> Moving:
         """Return the blocks that depend on ω at ``omega``, differentiable in it."""
@@ -108,7 +138,7 @@ class MemoryRows:
         self._check()
         blocks = self._blocks(moving)
         theta = theta.to(self.dtype)
-        total = blocks[first := next(iter(blocks))] @ theta[self.columns[first]]
+        total = multiply(blocks[first := next(iter(blocks))], theta[self.columns[first]])
         for name, block in blocks.items():
             if name != first:
                 total.addmm_(block, theta[self.columns[name]])
@@ -117,7 +147,7 @@ class MemoryRows:
     def transposed(self, moving: Moving, rows: Tensor) -> Tensor:
         """Return Xᵀ ``rows`` (n, m) in float64 from (N, m) rows."""
         rows = rows.to(self.dtype)
-        return torch.cat([product(block, rows, check=self._check) for block in self._blocks(moving).values()])
+        return torch.cat([self._product(block, rows) for block in self._blocks(moving).values()])
 
     def chunks(self, moving: Moving) -> Iterator[tuple[slice, Tensor]]:
         """Yield rows and their features (chunk, n) in float64, a chunk at a time."""
@@ -137,55 +167,77 @@ class MemoryRows:
             total += features.mT @ residual
         return total
 
-    def moments(self, moving: Moving, log_weight: Tensor | None) -> Moments:
-        """Return XᵀW²X and XᵀW²Y, W = e^{ω} or one."""
-        if log_weight is not None:
-            return self._weighted(moving, log_weight.exp().to(self.dtype))
+    def moments(self, moving: Moving, log_weight: Tensor | None = None) -> Moments:
+        """Return XᵀW²X and XᵀW²Y with W = e^{``log_weight``} where the weights are tuned, else as they stand still."""
         if self._known is None:
             self._known = self._still_moments()
-        if not self._moving:
-            return self._known
-        return self._with_moved(self._known, moving)
+        moments, weight = self._known, self._weight
+        if log_weight is not None:
+            weight = (2 * log_weight).exp()
+            moments = self._reweighted(moments, weight)
+        return self._with_moved(moments, moving, weight) if moving.blocks else moments
 
-    def _weighted(self, moving: Moving, scale: Tensor) -> Moments:
-        m = self.targets.shape[1]
-        everything = _Side([*self._blocks(moving).values(), self.targets], scale)
-        total = gram(everything, check=self._check)
-        return Moments(total[:-m, :-m].contiguous(), total[:-m, -m:].contiguous())
+    def gram(self, moving: Moving, weight: Tensor) -> Tensor:
+        """Return Xᵀ diag(``weight``) X (n, n), every product in float64; weights (N,) may have any sign."""
+        return gram(_Side(list(self._blocks(moving).values())), weight=weight, precise=True, check=self._check)
 
     def _still_moments(self) -> Moments:
         """Form once, in float64, what does not move; the columns that move stay zero."""
         n, m = max(c.stop for c in self.columns.values()), self.targets.shape[1]
         result = Moments(*(torch.zeros(n, w, dtype=torch.float64, device=self.targets.device) for w in (n, m)))
         if self._still:
-            total = gram(_Side([*self._still.values(), self.targets]), precise=True, check=self._check)
-            place = torch.cat(
-                [torch.arange(c.start, c.stop) for name, c in self.columns.items() if name in self._still]
-            )
-            place = place.to(total.device)
+            side = _Side([*self._still.values(), self.targets])
+            total = gram(side, weight=self._weight, precise=True, check=self._check)
+            place = self._place(self._still)
             result.gram[place[:, None], place] = total[:-m, :-m]
             result.cross[place] = total[:-m, -m:]
         return result
 
-    def _with_moved(self, known: Moments, moving: Moving) -> Moments:
-        """Add the columns and rows that moved to what stands still."""
-        gram_, cross = known.gram.clone(), known.cross.clone()
-        names = list(self.columns)
-        rows = self._blocks(moving)
-        for name in moving.blocks:
-            mine = self.columns[name]
-            # A pair of moved blocks is formed by the earlier of the two.
-            others = [o for o in names if o in self._still or names.index(o) >= names.index(name)]
-            right = _Side([rows[o] for o in others] + [self.targets])
-            total = product(rows[name], right, check=self._check)
-            start = 0
-            for other in others:
-                width = rows[other].shape[1]
-                part = total[:, start : start + width]
-                gram_[mine, self.columns[other]] = part
-                gram_[self.columns[other], mine] = part.mT
-                start += width
-            cross[mine] = total[:, start:]
+    def _place(self, names: Iterable[str]) -> Tensor:
+        """Return the columns of X that the blocks take, in the order of ``names``."""
+        columns = [self.columns[name] for name in names]
+        return torch.cat([torch.arange(c.start, c.stop, device=self.targets.device) for c in columns])
+
+    def _reweighted(self, known: Moments, weight: Tensor) -> Moments:
+        """Return the still blocks' XᵀW²X = c XᵀX + Xᵀ(W² − c)X, and the same with Y.
+
+        With the least weight as c both terms are positive semidefinite, so that nothing cancels, and only the second
+        holds the rounding of the products. Columns of zeros are left out of it.
+        """
+        least = weight.min()
+        result = Moments(known.gram * least, known.cross * least)
+        if self._still:
+            if self._filled is None:
+                self._filled = {n: _runs(known.gram.diagonal()[self.columns[n]] != 0) for n in self._still}
+            parts = [self._still[name][:, run] for name, runs in self._filled.items() for run in runs]
+            side = _Side([*parts, self.targets])
+            total = gram(side, weight=weight - least, precise=self._precise, check=self._check)
+            place = torch.cat([self._place([name])[run] for name, runs in self._filled.items() for run in runs])
+            m = self.targets.shape[1]
+            result.gram[place[:, None], place] += total[:-m, :-m]
+            result.cross[place] += total[:-m, -m:]
+        return result
+
+    def _product(self, left: Rows, right: Rows, weight: Tensor | None = None) -> Tensor:
+        return product(left, right, weight=weight, precise=self._precise, check=self._check)
+
+    def _with_moved(self, still: Moments, moving: Moving, weight: Tensor | None) -> Moments:
+        """Return the moments with the rows and columns that moved."""
+        gram_, cross = (still.gram.clone(), still.cross.clone()) if still is self._known else (still.gram, still.cross)
+        blocks = self._blocks(moving)
+        left, mine = _Side([blocks[name] for name in moving.blocks]), self._place(moving.blocks)
+        wide = [[name] for name in self._still if blocks[name].shape[1] >= _WIDE]
+        narrow = [name for name in self.columns if [name] not in wide]
+        for names in [*wide, narrow]:
+            right = [blocks[name] for name in names] + ([self.targets] if names is narrow else [])
+            total = self._product(left, _Side(right), weight)
+            place = self._place(names)
+            gram_[mine[:, None], place] = total[:, : len(place)]
+            gram_[place[:, None], mine] = total[:, : len(place)].mT
+            if names is narrow:
+                cross[mine] = total[:, len(place) :]
+        square = gram_[mine[:, None], mine]
+        gram_[mine[:, None], mine] = (square + square.mT) / 2
         return Moments(gram_, cross)
 
     def feature_gradients(
@@ -210,21 +262,31 @@ class MemoryRows:
         }
 
 
-class _Side:
-    """Blocks side by side, each row times its ``scale``, put together a chunk of rows at a time."""
+def _runs(filled: Tensor) -> list[slice]:
+    """Return the columns that are ``filled`` (n,) as slices, or all in one where that would save little work."""
+    n, marks = len(filled), filled.tolist()
+    edges = [0, *(j for j in range(1, n) if marks[j] != marks[j - 1]), n]
+    runs = [slice(a, b) for a, b in pairwise(edges) if marks[a]]
+    return runs if sum(marks) < 0.95 * n and len(runs) <= _RUNS else [slice(0, n)]
 
-    def __init__(self, blocks: list[Tensor], scale: Tensor | None = None) -> None:
-        self._blocks, self._scale = blocks, scale
-        self.shape = (blocks[0].shape[0], sum(block.shape[1] for block in blocks))
+
+class _Side:
+    """Blocks (N, n_b) side by side, put together a chunk of rows at a time; a chunk is valid until the next is read."""
+
+    def __init__(self, blocks: list[Tensor]) -> None:
+        self._blocks = blocks
+        self._widths = [block.shape[1] for block in blocks]
+        self._buffer: Tensor | None = None
+        self.shape = (blocks[0].shape[0], sum(self._widths))
         self.device = blocks[0].device
 
     def __getitem__(self, rows: slice) -> Tensor:
-        if self._scale is None:
-            return torch.cat([block[rows] for block in self._blocks], 1)
-        scale = self._scale[rows, None]
-        chunk = torch.empty(len(scale), self.shape[1], dtype=scale.dtype, device=self.device)
-        start = 0
-        for block in self._blocks:
-            torch.mul(block[rows], scale, out=chunk[:, start : start + block.shape[1]])
-            start += block.shape[1]
+        if len(self._blocks) == 1:
+            return self._blocks[0][rows]
+        if self._buffer is None:
+            self._buffer = self._blocks[0].new_empty(READ, self.shape[1])
+        parts = [block[rows] for block in self._blocks]
+        chunk = self._buffer[: len(parts[0])]
+        for part, place in zip(parts, chunk.split(self._widths, 1), strict=True):
+            place.copy_(part)
         return chunk

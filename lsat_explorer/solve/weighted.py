@@ -109,16 +109,15 @@ def _sparse_tensor(matrix: Any, device: torch.device | str) -> Tensor:
 
 @dataclass(frozen=True)
 class Solution:
-    """θ (n, m) float64 with the assembled ``gram`` G and its ``factor``; no θ when ``outcome.ok`` is False."""
+    """θ (n, m) float64 with the ``factor`` of G; no θ when ``outcome.ok`` is False."""
 
     theta: Tensor
-    gram: Tensor
     factor: Factor
     outcome: Outcome
 
     def solve(self, right: Tensor) -> Tensor:
         """Return G⁻¹ ``right`` (n, m), with one refinement."""
-        return solve_factored(self.factor, right, self.gram)
+        return solve_factored(self.factor, right)
 
 
 def solve_normal(moments: Moments, penalties: Sequence[PenaltyMatrix], log_weights: Sequence[Tensor]) -> Solution:
@@ -126,11 +125,11 @@ def solve_normal(moments: Moments, penalties: Sequence[PenaltyMatrix], log_weigh
     gram = moments.gram.clone()
     for penalty, log_weight in zip(penalties, log_weights, strict=True):
         penalty.add_to(gram, log_weight)
-    factor = factorize(gram)
+    factor = factorize(gram, overwrite=True)
     outcome = factor.outcome
     if not outcome.ok:
-        return Solution(torch.full_like(moments.cross, torch.nan), gram, factor, _advise(outcome, penalties))
-    return Solution(solve_factored(factor, moments.cross, gram), gram, factor, outcome)
+        return Solution(torch.full_like(moments.cross, torch.nan), factor, _advise(outcome, penalties))
+    return Solution(solve_factored(factor, moments.cross), factor, outcome)
 
 
 def _advise(outcome: Outcome, penalties: Sequence[PenaltyMatrix]) -> Outcome:

@@ -12,13 +12,14 @@ import torch
 from torch import Tensor
 
 from ..model.piece import Omega
+from ..solve.precision import SINGLE
 from .iterate import Iterate, Status
 
 if TYPE_CHECKING:
     from .evaluation import Evaluation
     from .problem import Problem
 
-__all__ = ["Change", "descend", "describe", "norm", "start_iterate"]
+__all__ = ["Change", "descend", "describe", "norm", "restated", "sharpened", "start_iterate"]
 
 
 @dataclass(frozen=True)
@@ -72,7 +73,13 @@ def descend(problem: Problem, omega: Omega | None, rule: Rule) -> Iterator[Itera
         else:
             trial = problem.evaluate(tentative)
             change = _change(problem, point, trial, gradient, t)
-            after = problem.gradient(trial) if rule.accepts(change) and math.isfinite(trial.objective) else {}
+            floor = problem.precision.floor(point.objective)
+            after = problem.gradient(trial) if math.isfinite(trial.objective) and rule.accepts(change) else {}
+            if not after and abs(change.decrease) <= floor and problem.precision is not SINGLE:
+                # F cannot tell the points apart: the gradient, which knows more digits, decides.
+                nearer = problem.gradient(trial)
+                better = _distance(problem, trial, nearer) < _distance(problem, point, gradient)
+                after = nearer if better else {}
             if after and math.isfinite(norm(list(after.values()))):
                 change = replace(change, curvature=_inner(problem, trial, point, after, gradient))
                 last = _accept(problem, point, trial, gradient, after, t, last.number + 1)
@@ -80,7 +87,11 @@ def descend(problem: Problem, omega: Omega | None, rule: Rule) -> Iterator[Itera
             else:
                 # A gradient that is not finite leaves nowhere to go from its point.
                 last = _reject(last, t, math.inf if after else trial.objective)
-                t = rule.after(change, False)
+                if problem.precision is SINGLE and abs(change.decrease) <= floor:
+                    problem, point, gradient = sharpened(problem, point)
+                    last = restated(last, point)
+                else:
+                    t = rule.after(change, False)
             last = replace(last, status=_status(last, rule))
         last = replace(last, seconds=time.perf_counter() - began)
         yield last
@@ -99,6 +110,18 @@ def start_iterate(problem: Problem, point: Evaluation, max_iterations: int) -> t
     elif max_iterations == 0:
         status = Status.MAX_ITERATIONS
     return replace(describe(problem, point, gradient, 0, math.nan), status=status), gradient
+
+
+def sharpened(problem: Problem, point: Evaluation) -> tuple[Problem, Evaluation, Omega]:
+    """Return the problem with every product in float64, and the point with its gradient by it."""
+    problem = problem.precisely()
+    point = problem.evaluate(point.omega)
+    return problem, point, problem.gradient(point)
+
+
+def restated(last: Iterate, point: Evaluation) -> Iterate:
+    """Return a rejected iterate with the more precise values of the point that it kept."""
+    return replace(last, objective=point.objective, loss=point.loss, penalty=point.penalty, error=point.error)
 
 
 def describe(problem: Problem, point: Evaluation, gradient: Omega, count: int, step: float) -> Iterate:
@@ -139,12 +162,17 @@ def _unmoved(problem: Problem, point: Evaluation, gradient: Omega, last: Iterate
 
     The residual shown is that of the test for an optimum, ‖ω − prox_r(ω − ∇ψ)‖₂.
     """
-    after = _step(problem, point, gradient, 1.0)
-    residual = norm([after[name] - point.omega[name] for name in problem.tuned])
+    residual = _distance(problem, point, gradient)
     status = Status.STALLED if last.accepted or math.isfinite(last.tried) else Status.NOT_FINITE
     if residual <= tolerance:
         status = Status.CONVERGED
     return replace(last, status=status, accepted=False, number=last.number + 1, residual=residual)
+
+
+def _distance(problem: Problem, point: Evaluation, gradient: Omega) -> float:
+    """Return ‖ω − prox_r(ω − ∇ψ)‖₂, which is zero at an optimum."""
+    after = _step(problem, point, gradient, 1.0)
+    return norm([after[name] - point.omega[name] for name in problem.tuned])
 
 
 def _change(problem: Problem, old: Evaluation, new: Evaluation, gradient: Omega, t: float) -> Change:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
-from ..engines.leverage import kernel_diagonal, quadratic, weighted_gram
+from ..engines.leverage import kernel_diagonal, quadratic
 from ..engines.memory import MemoryRows, Moving
 from ..model.choices import Fit
 from ..model.piece import Omega, prefixed, within
@@ -111,7 +111,8 @@ def _own_fit(leverage: Tensor) -> Outcome:
 
 def solve_fits(problem: Problem, omega: Omega, fits: Sequence[Fit], moving: Sequence[Moving]) -> tuple[Solution, ...]:
     """Return the solution of each fit, the sums over each part formed once."""
-    log_weights = problem.log_weights(omega)
+    # Weights that are not tuned are part of what the rows keep.
+    log_weights = problem.log_weights(omega) if problem.tuned_below("data_weights") else None
     trained = sorted({p for fit in fits for p in fit.trained})
     sums = {p: problem.parts[p].rows.moments(moving[p], problem.parts[p].of(log_weights)) for p in trained}
     weights = [omega[matrix.name] for matrix in problem.penalty_matrices]
@@ -215,7 +216,7 @@ class _Backward:
         """Add what flows through the leverages of the one part."""
         part, moving = self.problem.parts[0], self.at.moving[0]
         w2 = torch.ones_like(s) if self.log_weights is None else (2 * self.log_weights).exp()
-        middle = weighted_gram(part.rows, moving, s * w2)
+        middle = part.rows.gram(moving, s * w2)
         N = solution.solve(solution.solve(middle).mT)
         for matrix in self.problem.penalty_matrices:
             if matrix.name in self.regularizers:

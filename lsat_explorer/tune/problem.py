@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from copy import copy
+from dataclasses import replace
 
 import torch
 from torch import Tensor
@@ -18,6 +20,7 @@ from ..model.piece import Omega, nearest, prefixed, within
 from ..model.prepared import Prepared
 from ..model.recipe import Recipe
 from ..solve.outcome import Outcome
+from ..solve.precision import DOUBLE, MIXED, SINGLE, Precision
 from ..solve.weighted import PenaltyMatrix
 from .evaluation import Evaluation, Part, evaluate, gradient, solve_fits
 from .reach import Reach
@@ -60,6 +63,7 @@ class Problem:
         self, recipe: Recipe, data: Data, check: Callable[[], None] = lambda: None, held: Omega | None = None
     ) -> None:
         self.recipe, self.data, self._check = recipe, data, check
+        self._precise = False
         self.device = resolve_device(recipe.device)
         self.loss = recipe.loss or (CrossEntropy() if data.task == "classification" else SquaredError())
         if self.loss.classifies and data.task != "classification":
@@ -109,11 +113,13 @@ class Problem:
         tuned = [name.removeprefix("featurizer.") for name in self.tuned_below("featurizer")]
         self._moves = self.prepared.moving(tuned)
         whole = len(positions) == 1
+        weights = None if self.tuned_below("data_weights") else self.log_weights(self._held)
         self.parts: list[Part] = []
         for p, index in enumerate(positions):
             where = torch.as_tensor(index, device=self.device)
             inputs, targets = (train.inputs, train.targets) if whole else (train.inputs[index], train.targets[index])
-            self.parts.append(Part(self._rows(inputs, targets, p in scored), slice(None) if whole else where))
+            rows = self._rows(inputs, targets, p in scored, None if weights is None else weights[where])
+            self.parts.append(Part(rows, slice(None) if whole else where))
         if self.criterion.held_out:
             p = len(self.parts)
             self.parts.append(Part(self._rows(validation.inputs, validation.targets, p in scored), None))
@@ -126,14 +132,37 @@ class Problem:
         judged = [train.targets[positions[p]] if p < len(positions) else validation.targets for p in order]
         self.targets = torch.cat(judged).to(self.device)
 
-    def _rows(self, inputs: Tensor, targets: Tensor, scored: bool) -> MemoryRows:
-        # What is formed once can afford float64; only sums that every evaluation repeats take the recipe's dtype.
-        repeats = bool(self._moves) or bool(self.tuned_below("data_weights"))
-        dtype = torch.float64 if scored and not repeats else getattr(torch, self.recipe.dtype)
+    def _rows(self, inputs: Tensor, targets: Tensor, scored: bool, log_weight: Tensor | None = None) -> MemoryRows:
+        # What is formed once can afford float64; only what every evaluation repeats takes the recipe's dtype.
+        stored = SINGLE if self.recipe.dtype == "float32" else DOUBLE
+        precision = self.precision if scored else stored
         held = within("featurizer", self._held)
         return MemoryRows(
-            self.prepared, inputs, targets, held, self._moves, dtype=dtype, device=self.device, check=self._check
+            self.prepared,
+            inputs,
+            targets,
+            held,
+            self._moves,
+            precision=precision,
+            device=self.device,
+            log_weight=log_weight,
+            check=self._check,
         )
+
+    @property
+    def precision(self) -> Precision:
+        """What each evaluation's sums are formed in, which tells how far F is known."""
+        repeats = bool(self._moves) or bool(self.tuned_below("data_weights"))
+        if not repeats or self.recipe.dtype != "float32":
+            return DOUBLE
+        return MIXED if self._precise else SINGLE
+
+    def precisely(self) -> Problem:
+        """Return the problem with every product in float64: where the steps of a run drown in rounding."""
+        other = copy(self)
+        other._precise = True
+        other.parts = [replace(part, rows=part.rows.precisely()) for part in self.parts]
+        return other
 
     def tuned_below(self, prefix: str) -> list[str]:
         """Return the tuned entries of ω whose names start with ``prefix.``."""
@@ -145,8 +174,7 @@ class Problem:
         What is no longer tuned stays at its value in ``held``.
         """
         same = recipe.replace(hyper_penalties=self.recipe.hyper_penalties, method=self.recipe.method) == self.recipe
-        other = object.__new__(Problem)
-        other.__dict__.update(self.__dict__)
+        other = copy(self)
         other.recipe = recipe
         other.hyper_penalties = self._complete(recipe)
         other.tuned = tuple(n for n in self._start if not isinstance(other.hyper_penalties[n], Frozen))
@@ -194,12 +222,14 @@ class Problem:
         One refinement with residuals of the rows in float64, r = XᵀW²(Y − Xθ) − Σ e^{2ω_j} R_jᵀR_j θ, which is zero at
         the solution: θ + G⁻¹ r undoes the rounding of float32 sums.
         """
+        if self.precision is SINGLE:
+            return self.precisely().coefficients(omega)
         with torch.no_grad():
             moving = self._moving_training(omega)
             (solution,) = solve_fits(self, omega, [self._whole], moving)
             if not solution.outcome.ok:
                 return solution.theta, solution.outcome
-            penalty = torch.zeros_like(solution.gram)
+            penalty = torch.zeros_like(solution.factor.scaled)
             for matrix in self.penalty_matrices:
                 matrix.add_to(penalty, omega[matrix.name])
             residual = -penalty @ solution.theta

@@ -6,7 +6,7 @@ import math
 import queue
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,9 @@ import numpy as np
 
 from ..model.choices import Method
 from ..model.piece import Omega, number, register
+from ..solve.precision import SINGLE
 from .coordinates import Coordinates
-from .descent import describe, start_iterate
+from .descent import describe, restated, sharpened, start_iterate
 from .iterate import Iterate, Status
 
 if TYPE_CHECKING:
@@ -81,16 +82,31 @@ class LBFGS(Method):
         yield replace(last, seconds=time.perf_counter() - began)
         if last.status.final:
             return
-        with _Conversation(space, point.omega, self.memory) as ask:
-            answer: tuple[float, np.ndarray] | None = (point.objective, space.slope(point.omega, gradient))
-            best = point
+        while not last.status.final:
+            point, last = yield from self._minimize(problem, point, gradient, last, began)
+            if not last.status.final:  # rounding decided
+                problem, point, gradient = sharpened(problem, point)
+                last = restated(last, point)
+
+    def _minimize(
+        self, problem: Problem, best: Evaluation, gradient: Omega, last: Iterate, began: float
+    ) -> Generator[Iterate, None, tuple[Evaluation, Iterate]]:
+        """Yield an iterate an evaluation, and return where the minimizer ended.
+
+        The last status is not final where it ended at the rounding of SINGLE.
+        """
+        space = Coordinates(problem, "LBFGS")
+        with _Conversation(space, best.omega, self.memory) as ask:
+            answer: tuple[float, np.ndarray] | None = (best.objective, space.slope(best.omega, gradient))
             while not last.status.final:
                 x = ask(answer)
                 if x is None:
+                    if problem.precision is SINGLE and math.isfinite(last.tried):
+                        return best, last
                     status = Status.STALLED if last.accepted or math.isfinite(last.tried) else Status.NOT_FINITE
                     last = replace(last, number=last.number + 1, status=status, accepted=False)
                 else:
-                    trial = problem.evaluate(space.omega(x, point.omega))
+                    trial = problem.evaluate(space.omega(x, best.omega))
                     finite = math.isfinite(trial.objective)
                     gradient = problem.gradient(trial) if finite else {}
                     slope = space.slope(trial.omega, gradient) if finite else np.zeros_like(x)
@@ -99,6 +115,10 @@ class LBFGS(Method):
                     best = trial if last.accepted else best
                 last = replace(last, seconds=time.perf_counter() - began)
                 yield last
+                rise = last.tried - best.objective
+                if problem.precision is SINGLE and not last.accepted and problem.precision.hides(rise, best.objective):
+                    break
+        return best, last
 
     def _next(
         self,

@@ -34,6 +34,8 @@ class Identity(Featurizer):
 
 
 class _Identity(Block):
+    passes_inputs = True
+
     def __init__(self, width: int) -> None:
         self.width = width
 
