@@ -250,6 +250,30 @@ def test_held_row_weights_count_in_a_fit_of_which_only_the_regularizer_is_tuned(
     assert at.loss != pytest.approx(tuned.evaluate(tuned.init()).loss, rel=1e-3)
 
 
+def test_the_training_loss_is_the_same_with_what_the_gradient_has_formed():
+    recipe, task = CASES["row weights and archetypes"]
+    problem = lsat.Problem(recipe, make_data(task))
+    at = problem.evaluate(problem.init())
+    before = problem.training_loss(at)
+    problem.gradient(at)
+    assert list(at.fitted) == [0]
+    assert problem.training_loss(at) == pytest.approx(before, rel=1e-12)
+
+
+def test_tuning_of_regularizers_alone_reads_the_training_rows_once(monkeypatch):
+    problem = lsat.Problem(lsat.Recipe(), make_data())
+    problem.evaluate(problem.init())
+    reads = []
+    for name in ("predict", "transposed", "chunks"):
+        method = getattr(MemoryRows, name)
+        monkeypatch.setattr(MemoryRows, name, lambda rows, *a, f=method: (reads.append(rows), f(rows, *a))[1])
+    monkeypatch.setattr("lsat_explorer.engines.memory.gram", lambda *a, **k: pytest.fail("the sums are known"))
+    at = problem.evaluate({"regularizer.log_weight": torch.tensor(1.0, dtype=torch.float64)})
+    problem.gradient(at)
+    assert reads
+    assert all(rows is problem.parts[1].rows for rows in reads)
+
+
 def test_rows_whose_features_are_the_inputs_are_not_copied():
     X = torch.randn(50, 4)
     rows = MemoryRows(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import torch
@@ -52,6 +52,8 @@ class Evaluation:
     moving: tuple[Moving, ...]
     predictions: Tensor
     leverage: Tensor | None
+    fitted: dict[int, Tensor] = field(default_factory=dict)
+    """Predictions of a trained part's rows, where the gradient of the one fit has formed them."""
 
     @property
     def solution(self) -> Solution:
@@ -204,6 +206,8 @@ class _Backward:
     def _add_trained(self, p: int, theta: Tensor, C: Tensor) -> None:
         part, moving = self.problem.parts[p], self.at.moving[p]
         fitted, image = part.rows.predict(moving, torch.cat([theta, C], 1)).chunk(2, 1)  # one pass over the rows
+        if len(self.problem.fits) == 1:
+            self.at.fitted[p] = fitted
         residual = part.rows.targets - fitted
         log_weight = part.of(self.log_weights)
         if self.weighs and self.weights is not None and log_weight is not None:

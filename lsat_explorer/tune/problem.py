@@ -255,8 +255,11 @@ class Problem:
         with torch.no_grad():
             predictions, targets = [], []
             for p in self._whole.trained:
-                fit = next(index for index, fit in enumerate(self.fits) if p in fit.trained)
-                predictions.append(self.parts[p].rows.predict(at.moving[p], at.solutions[fit].theta).double())
+                fitted = at.fitted.get(p)
+                if fitted is None:
+                    fit = next(index for index, fit in enumerate(self.fits) if p in fit.trained)
+                    fitted = self.parts[p].rows.predict(at.moving[p], at.solutions[fit].theta)
+                predictions.append(fitted.double())
                 targets.append(self.parts[p].rows.targets.double())
             return float(self.loss.value(torch.cat(predictions), torch.cat(targets), within("loss", at.omega)))
 
