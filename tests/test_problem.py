@@ -296,6 +296,7 @@ def test_rows_whose_features_are_the_inputs_are_not_copied():
         ({"featurizer": lsat.Identity()}, "classification", "no named blocks"),
         ({"loss": lsat.CrossEntropy()}, "regression", "needs classes"),
         ({"device": "tpu"}, "classification", "'tpu' is not available"),
+        ({"device": "mps"}, "classification", "no float64, which every factor needs"),
         ({"hyper_penalties": {"regularizer.log_wieght": lsat.Frozen()}}, "classification", "did you mean"),
     ],
 )

@@ -162,6 +162,23 @@ def test_other_methods_too_end_not_finite_after_a_nan(method):
     assert run.iterates[-1].tried == math.inf
 
 
+@pytest.mark.parametrize("method", [lsat.MultiStart(lsat.LBFGS(), starts=3), lsat.Grid(points=4)])
+def test_searches_end_not_finite_where_no_point_has_a_value(method):
+    CALLS.clear()
+    run = lsat.tune(lsat.Recipe(loss=Spoiled(nan_after=0), method=method), make_data("regression"), progress=False)
+    assert run.status is Status.NOT_FINITE
+    assert run.iterates[-1].objective == math.inf
+
+
+@pytest.mark.parametrize("method", [lsat.MultiStart(lsat.LBFGS(), starts=3), lsat.Grid(points=8)])
+def test_searches_keep_the_best_of_the_points_that_have_a_value(method):
+    CALLS.clear()
+    run = lsat.tune(lsat.Recipe(loss=Spoiled(nan_after=7), method=method), make_data("regression"), progress=False)
+    finite = [i.objective for i in run.iterates if i.accepted and math.isfinite(i.objective)]
+    assert any(i.tried == math.inf or i.objective == math.inf for i in run.iterates)
+    assert run.iterates[-1].objective == run.kept.objective == min(finite)
+
+
 def test_a_start_without_a_solution_says_what_to_raise():
     recipe = lsat.Recipe(
         featurizer=lsat.Concat(a=lsat.Identity(), b=lsat.Identity()), regularizer=lsat.Ridge(log_weight=-20.0)

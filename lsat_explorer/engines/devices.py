@@ -32,6 +32,8 @@ def resolve_device(name: str) -> torch.device:
         device = torch.device(name)
     except RuntimeError:
         device = None
+    if device is not None and device.type == "mps":
+        raise ValueError(f"Device {name!r} has no float64, which every factor needs: use device='cpu'.")
     offered = available_devices()
     if device is None or (device.type != "cpu" and f"{device.type}:{device.index or 0}" not in offered):
         raise ValueError(f"Device {name!r} is not available: choose one of {', '.join(offered)}.")
