@@ -11,7 +11,7 @@ import torch
 from lsat_explorer import SolveError, least_squares
 from lsat_explorer.solve import Reason
 from lsat_explorer.solve.factor import factorize, solve_factored
-from lsat_explorer.solve.gram import CHUNK, gram, product
+from lsat_explorer.solve.gram import CHUNK, gram, multiply, product
 
 
 def problem(k: int = 12, n: int = 4, m: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -120,6 +120,28 @@ def test_gram_and_product_over_several_chunks(n):
     assert torch.allclose(gram(rows, precise=True), exact, rtol=1e-12, atol=1e-10)
     assert torch.equal(gram(rows), gram(rows).mT)
     assert torch.allclose(product(rows, rows[:, :7], precise=True), rows.double().mT @ rows[:, :7].double(), rtol=1e-12)
+
+
+@pytest.mark.parametrize("rows", [1, CHUNK, 2 * CHUNK, 2 * CHUNK + 1, 5 * CHUNK - 3])
+@pytest.mark.parametrize("m", [1, 10, 20])
+def test_products_with_many_rows_leave_no_row_out(rows, m):
+    generator = torch.Generator().manual_seed(rows)
+    X = torch.randn(rows, 150, generator=generator, dtype=torch.float64)
+    matrix = torch.randn(150, m, generator=generator, dtype=torch.float64)
+    weight = torch.randn(rows, generator=generator, dtype=torch.float64)
+    assert torch.allclose(multiply(X, matrix), X @ matrix, rtol=1e-12, atol=1e-12)
+    assert torch.allclose(gram(X, weight=weight), X.mT @ (weight[:, None] * X), rtol=1e-10, atol=1e-10)
+    E = X[:, :m]
+    assert torch.allclose(product(E, X, weight=weight), E.mT @ (weight[:, None] * X), rtol=1e-10, atol=1e-10)
+
+
+def test_the_factor_scales_by_powers_of_two_without_a_rounding():
+    A = torch.randn(60, 7, generator=torch.Generator().manual_seed(0), dtype=torch.float64) * 10.0 ** torch.arange(7)
+    G = gram(A)
+    factor = factorize(G)
+    assert torch.equal(factor.scaled / factor.scale / factor.scale[:, None], G)
+    assert ((factor.scaled.diagonal() >= 0.5) & (factor.scaled.diagonal() <= 2)).all()
+    assert torch.equal(factor.scale.log2(), factor.scale.log2().round())
 
 
 def test_refinement_undoes_the_rounding_of_the_factor():
