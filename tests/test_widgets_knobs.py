@@ -68,7 +68,7 @@ def test_every_method_has_sliders_for_its_stopping() -> None:
 
 
 def test_a_value_beyond_the_usual_range_widens_the_slider() -> None:
-    wide = set_knob(lsat.Recipe(), "method/step", 1e6)
+    wide = set_knob(lsat.Recipe(method=lsat.ProximalGradient()), "method/step", 1e6)
     assert next(knob for knob in knobs(wide) if knob.path == "method/step").high == 1e6
 
 

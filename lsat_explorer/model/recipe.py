@@ -41,7 +41,9 @@ class Recipe(Piece):
     criterion : Criterion
         The rows on which ψ is taken.
     method : Method
-        How F = ψ + r is descended.
+        How F = ψ + r is descended. Default: `LineSearch`, which serves every hyper-penalty and reached 10⁻³ of the best
+        F in a third of the evaluations of the paper's rule, ``ProximalGradient()`` (`lsat-explorer bench methods`).
+        `LBFGS` needs about as few and ends closer where every hyper-penalty is smooth, a box or a sum of zero.
     early_stopping : EarlyStopping or None
         Whether the test rows end the run; the data need a test split then.
     seed : int
@@ -72,7 +74,7 @@ class Recipe(Piece):
     loss: Loss | None = None
     hyper_penalties: dict[str, HyperPenalty] = field(default_factory=dict)
     criterion: Criterion = field(default_factory=registered("HeldOut"))
-    method: Method = field(default_factory=registered("ProximalGradient"))
+    method: Method = field(default_factory=registered("LineSearch"))
     early_stopping: EarlyStopping | None = None
     seed: int = 0
     dtype: str = "float64"
