@@ -6,21 +6,22 @@ The exit code is 1 when a row is further from the reference figures than the tol
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Literal
+from typing import Literal
 
 from lsat_explorer.bench.machine import facts, peak_memory
+from lsat_explorer.bench.output import machine_line, write_figures
 from lsat_explorer.bench.table import FULL, HEADER, SMALL, Figures, Result
 from lsat_explorer.commands.errors import CommandError, user_input
 from lsat_explorer.data import Data, datasets
 from lsat_explorer.model import Recipe, recipes
 from lsat_explorer.tune import Run, tune
 
-__all__ = ["RECIPES", "add_arguments", "paper_data", "paper_shape", "rows", "run"]
+__all__ = ["RECIPES", "add_arguments", "mnist_files", "paper_data", "paper_shape", "rows", "run"]
 
 Shape = tuple[int, int]
 
@@ -44,7 +45,7 @@ def run(args: argparse.Namespace) -> int:
     table = FULL if args.full else SMALL
     start = time.perf_counter()
     machine = facts()
-    print(", ".join(f"{name} {value}" for name, value in machine.items()))
+    print(machine_line(machine))
     print(f"MNIST, deskewed, {table.size:,} training and validation rows. Figures: validation loss / test error in %.")
     print("paper: as published. reference: true-gradient figures of the reference computation.\n")
     print(HEADER, flush=True)
@@ -60,7 +61,7 @@ def run(args: argparse.Namespace) -> int:
     print("\n".join(table.verdict(results)))
     if args.json is not None:
         summary = {"size": table.size, "machine": machine, "seconds": seconds, "peak_memory_bytes": memory}
-        _write(args.json, {**summary, "rows": [table.record(result) for result in results]})
+        write_figures(args.json, {**summary, "rows": [table.record(result) for result in results]})
     return int(any(table.outside(result) for result in results))
 
 
@@ -81,9 +82,16 @@ def rows(folder: str | None, size: int, seeds: list[int]) -> Iterator[Result]:
 
 def paper_data(folder: str | None, size: int, seed: int, scale: Literal["standard", "raw"]) -> Data:
     """Return MNIST as the paper's program divides it, deskewed; what is wrong with the files is a `CommandError`."""
+    with mnist_files(folder):
+        return datasets.mnist(folder, size=size, seed=seed, deskew=True, scale=scale)
+
+
+@contextmanager
+def mnist_files(folder: str | None) -> Iterator[None]:
+    """Turn what is wrong with the folder that ``--data`` names, or with its files, into a `CommandError`."""
     try:
         with user_input():
-            return datasets.mnist(folder, size=size, seed=seed, deskew=True, scale=scale)
+            yield
     except CommandError as error:
         if folder is not None or os.environ.get("LSAT_MNIST"):
             raise
@@ -114,8 +122,3 @@ def paper_shape(data: Data) -> Shape:
         raise ValueError(f"{data!r} has no image_shape: the paper's recipes smooth over the grid of an image's pixels.")
     height, width = data.image_shape
     return height, width
-
-
-def _write(path: Path, figures: dict[str, Any]) -> None:
-    with user_input():
-        path.write_text(json.dumps(figures, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")

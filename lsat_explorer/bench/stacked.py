@@ -9,6 +9,7 @@ loss, and nothing of the solve or of the gradient.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -18,7 +19,9 @@ from lsat_explorer.data import Split
 from lsat_explorer.model.piece import Omega, within
 from lsat_explorer.tune import Problem
 
-__all__ = ["DenseSolve", "StackedProblem"]
+__all__ = ["DenseSolve", "StackedProblem", "autograd_solve"]
+
+Solve = Callable[[Tensor, Tensor], tuple[Tensor, Tensor]]
 
 _WEIGHT = "data_weights.log_weight"
 
@@ -37,11 +40,7 @@ class DenseSolve(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, A: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
         """Solve for A (k, n) and B (k, m)."""
-        gram = A.mT @ A
-        lower, info = torch.linalg.cholesky_ex(gram)
-        if info:
-            lower = torch.linalg.cholesky(gram.double())
-        theta = _solve(A.mT @ B, lower)
+        theta, lower = autograd_solve(A, B)
         ctx.save_for_backward(A, B, theta, lower)
         ctx.mark_non_differentiable(lower)
         return theta, lower
@@ -59,6 +58,15 @@ class DenseSolve(torch.autograd.Function):
         return through_A, image if ctx.needs_input_grad[1] else None
 
 
+def autograd_solve(A: Tensor, B: Tensor) -> tuple[Tensor, Tensor]:
+    """Return what `DenseSolve` does, by operations that torch differentiates itself: no gradient of ours."""
+    gram = A.mT @ A
+    lower, info = torch.linalg.cholesky_ex(gram)
+    if info:
+        lower = torch.linalg.cholesky(gram.double())
+    return _solve(A.mT @ B, lower), lower
+
+
 def _solve(right: Tensor, lower: Tensor) -> Tensor:
     return torch.cholesky_solve(right.to(lower.dtype), lower).to(right.dtype)
 
@@ -74,6 +82,8 @@ class StackedProblem:
         Gives rows, prepared features, regularizers and loss.
     dtype : torch.dtype, optional
         Of all arithmetic; the recipe's by default.
+    solve : callable
+        From A and B to θ and the factor: `DenseSolve.apply`, with the appendix's gradients, or `autograd_solve`.
 
     Raises
     ------
@@ -89,8 +99,8 @@ class StackedProblem:
     True
     """
 
-    def __init__(self, problem: Problem, dtype: torch.dtype | None = None) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, dtype: torch.dtype | None = None, solve: Solve = DenseSolve.apply) -> None:
+        self.problem, self._solve = problem, solve
         self.dtype = dtype or getattr(torch, problem.recipe.dtype)
         self.factor_dtype = self.dtype
         start = problem.init()
@@ -120,15 +130,25 @@ class StackedProblem:
 
     def evaluate(self, omega: Omega) -> tuple[float, Omega]:
         """Return ψ and ∇ψ by name, for the tuned entries of ω."""
+        loss, leaves = self.forward(omega)
+        return loss.item(), self.backward(loss, leaves)
+
+    def forward(self, omega: Omega) -> tuple[Tensor, Omega]:
+        """Return ψ with its graph, and the copy of ω that the graph leads to."""
         tuned = self.problem.tuned
         leaves = {name: value.detach().clone().requires_grad_(name in tuned) for name, value in omega.items()}
-        theta, lower = DenseSolve.apply(*self._stacked(leaves))
+        theta, lower = self._solve(*self._stacked(leaves))
         self.factor_dtype = lower.dtype
         blocks = self._features(self._validation, leaves)
-        predictions = sum(blocks[name] @ theta[columns] for name, columns in self.problem.columns.items())
-        loss = self.problem.loss.value(predictions, self._validation_targets, within("loss", leaves))
+        parts = (blocks[name] @ theta[columns] for name, columns in self.problem.columns.items())
+        predictions = sum(parts, theta.new_zeros(()))
+        return self.problem.loss.value(predictions, self._validation_targets, within("loss", leaves)), leaves
+
+    def backward(self, loss: Tensor, leaves: Omega) -> Omega:
+        """Return ∇ψ by name from what `forward` returned; the graph is used up."""
+        tuned = self.problem.tuned
         gradients = torch.autograd.grad(loss, [leaves[name] for name in tuned])
-        return loss.item(), dict(zip(tuned, gradients, strict=True))
+        return dict(zip(tuned, gradients, strict=True))
 
     def _stacked(self, omega: Omega) -> tuple[Tensor, Tensor]:
         """Return A (k + q, n) and B (k + q, m)."""

@@ -10,7 +10,13 @@ from lsat_explorer.commands.errors import CommandError
 SUMMARY = "run a benchmark"
 # Each module has `add_arguments(parser)` and `run(args)`, as a command has; it is imported when it is asked for.
 BENCHES: dict[str, str] = {
+    "gpu": "lsat_explorer.bench.gpu",
+    "gram": "lsat_explorer.bench.gram",
+    "live": "lsat_explorer.bench.live",
+    "memory": "lsat_explorer.bench.memory",
+    "methods": "lsat_explorer.bench.methods",
     "paper": "lsat_explorer.bench.paper",
+    "peers": "lsat_explorer.bench.peers",
     "step": "lsat_explorer.bench.step",
 }
 
