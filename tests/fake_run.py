@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Generator
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -28,8 +29,17 @@ class FakeRun:
         self._stop = threading.Event()
         self._wanted = self.recipe
 
-    def steps(self) -> Iterator[Iterate]:
-        """Yield iterates until one is final."""
+    def steps(self) -> Generator[Iterate, None, None]:
+        """Yield iterates until one is final; broken off by its consumer, the run says that it was stopped."""
+        try:
+            yield from self._pull()
+        finally:
+            if self.status is Status.RUNNING and self.iterates:
+                self.status = Status.STOPPED_BY_USER
+                self.message = self.status.sentence
+                self.iterates[-1] = replace(self.iterates[-1], status=self.status)
+
+    def _pull(self) -> Generator[Iterate, None, None]:
         self._stop.clear()
         self.begun += 1
         self.threads = torch.get_num_threads()

@@ -13,6 +13,17 @@ import execute_notebooks
 import machine
 import run_tests
 
+FIRST_LOOK = execute_notebooks.FOLDER / "01_first_look.ipynb"
+UP_TO_THE_HISTORY = ("cell-02", "cell-04", "cell-06", "cell-08", "cell-10")  # data, recipe, run, and its numbers
+
+
+def strict_nbval(path):
+    """Run nbval as the project's check does, in one process, and return what it said."""
+    words = [word for word in run_tests.NOTEBOOKS if word not in ("-n", "2", "--dist=loadscope")]
+    return subprocess.run(
+        [*words, str(path)], cwd=machine.ROOT, env=machine.environment(), capture_output=True, text=True, check=False
+    )
+
 
 def write(path, *sources: str) -> None:
     notebook = new_notebook(cells=[new_code_cell(source) for source in sources])
@@ -59,15 +70,30 @@ def test_a_notebook_that_fails_is_left_as_it_was(tmp_path, capsys):
 
 @pytest.mark.slow
 def test_strict_nbval_passes_and_fails_when_a_number_changes(executed, tmp_path):
-    def checked(path) -> int:
-        words = [word for word in run_tests.NOTEBOOKS if word not in ("-n", "2", "--dist=loadscope")]
-        done = subprocess.run([*words, str(path)], cwd=machine.ROOT, capture_output=True, check=False)
-        return done.returncode
-
     changed = tmp_path / "changed.ipynb"
     changed.write_text(executed.read_text().replace("loss 1.5000", "loss 1.5001"))
-    assert checked(executed) == 0
-    assert checked(changed) == 1
+    assert strict_nbval(executed).returncode == 0
+    assert strict_nbval(changed).returncode == 1
+
+
+@pytest.mark.slow
+def test_strict_nbval_passes_twice_and_fails_when_a_shipped_notebook_takes_another_step_size(tmp_path):
+    notebook = nbformat.read(FIRST_LOOK, as_version=4)
+    notebook.cells = [cell for cell in notebook.cells if cell.id in UP_TO_THE_HISTORY]
+    copy, changed = tmp_path / "copy.ipynb", tmp_path / "changed.ipynb"
+    nbformat.write(notebook, copy)
+    recipe = next(cell for cell in notebook.cells if "lsat.ProximalGradient(" in cell.source)
+    assert "step=" not in recipe.source
+    recipe.source = recipe.source.replace("lsat.ProximalGradient(", "lsat.ProximalGradient(step=0.5, ")
+    nbformat.write(notebook, changed)
+    for _ in range(2):
+        done = strict_nbval(copy)
+        assert done.returncode == 0, done.stdout
+    done = strict_nbval(changed)
+    assert done.returncode == 1
+    failed = [line for line in done.stdout.splitlines() if line.startswith("FAILED")]
+    assert f"::Cell {len(UP_TO_THE_HISTORY) - 1}" in failed[-1]  # the table of losses and step sizes
+    assert done.stdout.count("Cell outputs differ") == len(failed)  # it is the results, no cell raised an error
 
 
 def test_without_mnist_and_chromium_the_rest_runs_and_the_omissions_are_named(tmp_path, monkeypatch, capsys):

@@ -191,11 +191,181 @@ def test_restart_is_a_new_run_from_the_start(run: FakeRun, tuner: LiveTuner) -> 
     until(lambda: len(run.iterates) > 3)
     tuner.restart()
     assert tuner.run is not run
-    assert run.iterates[-1].status is lsat.Status.STOPPED_BY_USER
     until(lambda: len(tuner.run.iterates) > 0)
+    assert run.iterates[-1].status is lsat.Status.STOPPED_BY_USER
     assert tuner.run.iterates[0].number == 0
     tuner.close()
     assert not tuner.worker.alive
+    with pytest.raises(ValueError, match="closed"):
+        tuner.start()
+
+
+@pytest.mark.parametrize(("button", "shown"), [("stop", "stopping"), ("pause", "paused")])
+def test_a_button_does_not_wait_for_curves_that_are_being_drawn(
+    run: FakeRun, tuner: LiveTuner, monkeypatch: pytest.MonkeyPatch, button: str, shown: str
+) -> None:
+    drawing, drawn = threading.Event(), threading.Event()
+
+    def slow(*_: Any) -> None:
+        if run.iterates:
+            drawing.set()
+            assert drawn.wait(SOON)
+
+    monkeypatch.setattr("lsat_explorer.widgets.live_tuner.update_run", slow)
+    tuner.start()
+    assert tuner.controls.activity != "ready"  # the words of a press are there when it returns
+    assert drawing.wait(SOON)
+    count = len(run.iterates)
+    press = threading.Thread(target=command, args=(tuner, button), daemon=True)
+    press.start()
+    press.join(SOON / 2)
+    assert not press.is_alive()
+    assert tuner.controls.activity == shown
+    drawn.set()
+    until(lambda: tuner.worker.resting or not tuner.worker.alive)
+    assert len(run.iterates) == count
+
+
+def test_words_come_before_curves_and_no_curves_between_stop_and_end(
+    run: FakeRun, tuner: LiveTuner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str] = []
+    monkeypatch.setattr("lsat_explorer.widgets.live_tuner.update_run", lambda *_: seen.append(tuner.controls.activity))
+    tuner.listeners.append(lambda activity: seen.append(activity.value))
+    tuner.worker.period = 0.0
+    tuner.start()
+    until(lambda: len(seen) > 4)
+    run.gate.clear()
+    until(run.inside.is_set)
+    tuner.stop()
+    assert (tuner.controls.activity, tuner.controls.sentence) == ("stopping", "Stopping…")
+    tuner.worker.report()
+    run.gate.set()
+    tuner.wait(SOON)
+    assert "stopping" not in seen
+    assert seen[-2:] == ["ended", "ended"]
+
+
+def test_going_on_does_not_wait_for_the_picture_of_the_end(
+    run: FakeRun, tuner: LiveTuner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published: list[dict[str, Any]] = []
+    monkeypatch.setattr("IPython.display.publish_display_data", lambda data, *_, **more: published.append(data))
+    monkeypatch.setattr("lsat_explorer.widgets.shown._REST", 1000.0)
+    tuner._ipython_display_()
+    del published[:]
+    tuner.start()
+    until(lambda: len(run.iterates) > 2)
+    command(tuner, "stop")
+    until(lambda: tuner.controls.activity == "ended")
+    count = len(run.iterates)
+    command(tuner, "start")
+    until(lambda: len(run.iterates) > count)
+    assert published == []
+    monkeypatch.setattr("lsat_explorer.widgets.shown._REST", 0.01)
+    command(tuner, "stop")
+    until(lambda: len(published) == 1)
+
+
+def test_a_pause_says_whether_an_iteration_is_being_finished(run: FakeRun, tuner: LiveTuner) -> None:
+    run.gate.clear()
+    tuner.start()
+    until(run.inside.is_set)
+    tuner.pause()
+    assert (tuner.controls.activity, tuner.controls.sentence) == ("paused", "Pausing after this iteration…")
+    run.gate.set()
+    until(lambda: tuner.controls.sentence == "Paused after iteration 0.")
+
+
+def test_a_restart_while_the_old_run_prepares_waits_for_it_and_no_button_does(data: lsat.Data) -> None:
+    old = FakeRun(lsat.recipes.paper_weighting(), data)
+    tuner = LiveTuner(old)
+    old.gate.clear()
+    tuner.start()
+    until(old.inside.is_set)
+    command(tuner, "restart")
+    new = tuner.run
+    assert new is not old
+    assert (tuner.controls.activity, new.begun) == ("preparing", 0)
+    command(tuner, "stop")  # a stop does not wait for the old run either
+    until(lambda: tuner.controls.activity == "ended")
+    command(tuner, "start")
+    with pytest.raises(TimeoutError):
+        tuner.wait(0.3)
+    assert (tuner.controls.activity, new.begun) == ("preparing", 0)
+    old.gate.set()
+    until(lambda: len(new.iterates) > 1)
+    assert old.status is lsat.Status.STOPPED_BY_USER
+    tuner.close()
+
+
+def test_a_restart_in_one_view_leaves_the_other_its_run(run: FakeRun, tuner: LiveTuner) -> None:
+    other = LiveTuner(run)
+    assert other.worker is tuner.worker
+    tuner.start()
+    until(lambda: len(run.iterates) > 3)
+    tuner.restart()
+    new = tuner.run
+    assert new is not run
+    until(lambda: other.controls.activity == "ended" and len(new.iterates) > 0)
+    assert run.iterates[-1].status is lsat.Status.STOPPED_BY_USER
+    count = len(run.iterates)
+    assert other.controls.accepted == count - 1
+    other.start()
+    until(lambda: len(run.iterates) > count)
+    assert (run.begun, new.begun) == (2, 1)
+    other.close()
+    assert not other.worker.alive
+    assert tuner.worker.alive
+
+
+def test_a_view_whose_cell_was_run_again_says_so_and_can_go_on(
+    data: lsat.Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    executions = iter("12")
+    monkeypatch.setattr("lsat_explorer.widgets.live_tuner.this_cell", lambda: ("cell", next(executions)))
+    runs = [FakeRun(lsat.recipes.paper_weighting(), data) for _ in range(2)]
+    first = LiveTuner(runs[0])
+    first.start()
+    until(lambda: len(runs[0].iterates) > 2)
+    second = LiveTuner(runs[1])
+    second.start()
+    until(lambda: len(runs[1].iterates) > 0)
+    until(lambda: first.controls.activity == "ended")
+    count = len(runs[0].iterates)
+    first.start()
+    until(lambda: len(runs[0].iterates) > count)
+    assert second.worker.alive
+    first.close()
+    second.close()
+
+
+def test_a_slider_moved_after_the_end_starts_nothing_and_is_taken_up_by_the_next_iteration(
+    run: FakeRun, tuner: LiveTuner
+) -> None:
+    sliders = HyperSliders(tuner)
+    tuner.start()
+    until(lambda: len(run.iterates) > 2)
+    tuner.stop()
+    tuner.wait(SOON)
+    count = len(run.iterates)
+    sliders.set_state({"values": {**sliders.values, "method/step": 0.25}})
+    assert not tuner.worker.alive
+    assert "Restart" in tuner.controls.sentence
+    assert tuner.recipe.method.step == 0.25
+    tuner.step()
+    until(lambda: tuner.worker.resting)
+    assert [iterate.step for iterate in run.iterates[count:]] == [0.25]
+
+
+def test_a_restart_follows_a_failure(run: FakeRun, tuner: LiveTuner) -> None:
+    run.fails_at = 1
+    tuner.start()
+    until(lambda: tuner.controls.activity == "failed")
+    assert tuner.controls.get_state()["can_go_on"] is False
+    command(tuner, "restart")
+    until(lambda: len(tuner.run.iterates) > 1)
+    assert (tuner.controls.problem, tuner.worker.error) == ("", None)
 
 
 def test_a_tuner_says_what_it_needs(data: lsat.Data, run: FakeRun) -> None:

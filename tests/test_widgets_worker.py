@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+import lsat_explorer as lsat
 from fake_run import FakeRun
 from lsat_explorer import Iterate
 from lsat_explorer.widgets import cells
@@ -206,17 +207,155 @@ def test_the_thread_takes_the_callers_number_of_threads(run: FakeRun) -> None:
         torch.set_num_threads(before)
 
 
+def test_a_stop_leaves_nothing_more_to_compute(run: FakeRun, worker: Worker) -> None:
+    worker.listeners.append(lambda: worker.stop() if len(run.iterates) == 3 else None)
+    worker.start()
+    worker.wait(SOON)
+    assert len(run.iterates) == 3
+    assert run.iterates[-1].status is lsat.Status.STOPPED_BY_USER
+
+
+def test_a_stopped_run_of_a_recipe_evaluates_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    run = lsat.Run(lsat.Recipe(method=lsat.ProximalGradient(tolerance=0.0)), lsat.datasets.digits())
+    worker = Worker(run, period=0.0)
+    stopped: list[bool] = []
+    late: list[str] = []
+
+    def watched(name: str, original: Callable[..., object]) -> Callable[..., object]:
+        def call(*words: object) -> object:
+            late.extend([name] if stopped else [])
+            return original(*words)
+
+        return call
+
+    for name in ("evaluate", "gradient", "training_loss"):
+        monkeypatch.setattr(lsat.Problem, name, watched(name, getattr(lsat.Problem, name)))
+
+    def stop() -> None:
+        if len(run.iterates) == 3:
+            stopped.append(True)
+            worker.stop()
+
+    worker.listeners.append(stop)
+    worker.start()
+    worker.wait(SOON)
+    assert stopped
+    assert late == []
+    assert (len(run.iterates), run.status) == (3, lsat.Status.STOPPED_BY_USER)
+
+
+def test_a_start_while_the_run_is_stopping_is_not_lost(run: FakeRun, worker: Worker) -> None:
+    run.gate.clear()
+    worker.start()
+    until(run.inside.is_set)
+    worker.stop()
+    worker.start()
+    assert worker.activity is Activity.STOPPING
+    run.gate.set()
+    until(lambda: len(run.iterates) > 3)
+    assert run.begun == 2
+    assert run.iterates[0].status is lsat.Status.STOPPED_BY_USER
+    assert worker.activity is Activity.RUNNING
+
+
+def test_a_step_while_the_run_is_stopping_is_not_lost(run: FakeRun, worker: Worker) -> None:
+    run.gate.clear()
+    worker.start()
+    until(run.inside.is_set)
+    worker.stop()
+    worker.step()
+    worker.step()
+    run.gate.set()
+    until(lambda: worker.activity is Activity.PAUSED)
+    assert [iterate.status for iterate in run.iterates] == [lsat.Status.STOPPED_BY_USER, *[lsat.Status.RUNNING] * 2]
+
+
+def test_the_last_of_stop_and_start_counts(run: FakeRun, worker: Worker) -> None:
+    run.gate.clear()
+    worker.start()
+    until(run.inside.is_set)
+    worker.stop()
+    worker.start()
+    worker.stop()
+    run.gate.set()
+    worker.wait(SOON)
+    assert (run.begun, len(run.iterates)) == (1, 1)
+    assert worker.activity is Activity.ENDED
+
+
+def test_a_failure_is_shown_before_a_start_that_came_while_the_run_was_stopping(run: FakeRun, worker: Worker) -> None:
+    run.gate.clear()
+    run.fails_at = 0
+    worker.start()
+    until(run.inside.is_set)
+    worker.stop()
+    worker.start()
+    run.gate.set()
+    with pytest.raises(ArithmeticError):
+        worker.wait(SOON)
+    assert (worker.activity, run.begun) == (Activity.FAILED, 1)
+
+
+def test_a_worker_waits_for_those_before_it(run: FakeRun, worker: Worker) -> None:
+    run.gate.clear()
+    worker.start()
+    until(run.inside.is_set)
+    worker.close(0)
+    later = FakeRun()
+    second = Worker(later, period=0.0, after=[worker.over])
+    reported = threading.Event()
+    second.listeners.append(reported.set)
+    second.start()
+    assert reported.wait(SOON)
+    assert second.activity is Activity.PREPARING
+    second.stop()  # which needs no patience
+    second.wait(SOON)
+    second.start()
+    until(lambda: second.activity is Activity.PREPARING)
+    assert later.begun == 0
+    run.gate.set()
+    until(lambda: later.begun == 1)
+    assert not worker.alive
+    second.close()
+
+
+def test_what_was_closed_does_not_start_again(run: FakeRun, worker: Worker) -> None:
+    worker.close()
+    with pytest.raises(ValueError, match="closed"):
+        worker.start()
+    assert run.begun == 0
+
+
 def test_running_a_cell_again_ends_what_it_began(run: FakeRun) -> None:
     worker = cells.worker_of(run, ("cell", "first"))
+    last: list[Activity] = []
+    worker.listeners.append(lambda: last.append(worker.activity))
     worker.start()
     until(lambda: len(run.iterates) > 0)
-    others = [FakeRun(), FakeRun(), FakeRun()]
-    cells.worker_of(others[0], ("cell", "first"))  # the same execution may begin two
-    cells.worker_of(others[1], ("another cell", "second"))
+    assert cells.end_stale(("cell", "first")) == []  # one execution may begin two
+    assert cells.end_stale(("another cell", "second")) == []
+    assert cells.end_stale(None) == []
     assert worker.alive
-    cells.worker_of(others[2], ("cell", "third"))
-    assert not worker.alive
+    (over,) = cells.end_stale(("cell", "third"))
+    assert over.wait(SOON)
     assert run.iterates[-1].status.final
+    until(lambda: last[-1] is Activity.ENDED)  # and a view that is still shown somewhere says so
+
+
+def test_a_run_is_never_pulled_by_two(run: FakeRun) -> None:
+    worker = cells.worker_of(run, ("cell", "first"))
+    run.gate.clear()
+    worker.start()
+    until(run.inside.is_set)
+    again = cells.worker_of(run, ("cell", "second"), cells.end_stale(("cell", "second")))
+    assert again is not worker
+    again.start()
+    assert worker.alive
+    assert run.begun == 1
+    run.gate.set()
+    until(lambda: run.begun == 2 and len(run.iterates) > 2)
+    assert [iterate.number for iterate in run.iterates] == list(range(len(run.iterates)))
+    again.close()
 
 
 def test_two_views_of_a_run_share_its_worker(run: FakeRun) -> None:

@@ -131,10 +131,15 @@ class Pictured:
         """Return one sentence that says what the view is, the same for every state, since notebooks compare it."""
         raise NotImplementedError(f"{type(self).__name__} must word its sentence().")
 
-    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+    def _live(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the bundle without the picture."""
         bundle = super()._repr_mimebundle_(**kwargs)  # type: ignore[misc]
         data, metadata = bundle if isinstance(bundle, tuple) else (bundle or {}, {})
         data = {kind: value for kind, value in data.items() if kind != "text/html"} | {"text/plain": self.sentence()}
+        return data, metadata
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
+        data, metadata = self._live(**kwargs)
         try:
             png = self.picture()
         except Exception as error:  # a live view without its still picture is worth more than neither

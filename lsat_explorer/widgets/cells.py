@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import threading
 import weakref
+from collections.abc import Iterable
 from typing import Any
 
 from lsat_explorer.widgets.worker import Worker
 
-__all__ = ["Cell", "this_cell", "worker_of"]
+__all__ = ["Cell", "end_stale", "this_cell", "worker_of"]
 
 Cell = tuple[str, str]
 """A cell, and one of its executions."""
 
+_GRACE = 0.5  # seconds that a cell waits for what it began before; what takes longer ends by itself
 _workers: weakref.WeakValueDictionary[int, Worker] = weakref.WeakValueDictionary()  # by the id of the run
 _begun: list[tuple[Cell, weakref.ref[Worker]]] = []
 
@@ -32,31 +35,37 @@ def this_cell() -> Cell | None:
     return (str(cell), str(execution)) if cell and execution else None
 
 
-def worker_of(run: Any, cell: Cell | None) -> Worker:
-    """Return the worker of a run, after ending those that an earlier execution of the same cell began.
+def worker_of(run: Any, cell: Cell | None, after: Iterable[threading.Event] = ()) -> Worker:
+    """Return the worker of a run: two views of one run share it.
 
     Parameters
     ----------
     run : Run
-        What to pull along. Two views of one run share its worker.
+        What to pull along.
     cell : tuple of str, optional
-        As `this_cell` returns it; with None nothing is ended, since nothing could be run again.
+        The cell that begins it, as `this_cell` returns it; with None it cannot be run again.
+    after : iterable of threading.Event
+        What must have ended before a new worker pulls.
     """
-    if cell is not None:
-        _end_stale(cell)
     worker = _workers.get(id(run))
     if worker is None or worker.closed or worker.run is not run:
-        worker = _workers[id(run)] = Worker(run)
+        mine = [worker.over] if worker is not None and worker.run is run else []
+        worker = _workers[id(run)] = Worker(run, after=[*after, *mine])
     if cell is not None:
         _begun.append((cell, weakref.ref(worker)))
     return worker
 
 
-def _end_stale(cell: Cell) -> None:
+def end_stale(cell: Cell | None) -> list[threading.Event]:
+    """End the workers that earlier executions of a cell began; return what is set once each of them has ended."""
+    ended = []
     for entry in list(_begun):
         (name, execution), reference = entry
         worker = reference()
-        if worker is None or (name == cell[0] and execution != cell[1]):
+        stale = cell is not None and name == cell[0] and execution != cell[1]
+        if worker is None or stale:
             _begun.remove(entry)
             if worker is not None:
-                worker.close()
+                worker.close(_GRACE)
+                ended.append(worker.over)
+    return ended

@@ -233,7 +233,8 @@ class Explorer(Shown, ipywidgets.VBox):
         if not activity.busy or time.monotonic() - self._looked > _PERIOD:
             self._looked = time.monotonic()
             self.browser.refresh(seen)
-        self.save_at_rest(activity)
+        if not self.tuner.worker.closed:
+            self.save_at_rest(activity)
 
     def _note(self, run: Any, recipe: Recipe) -> None:
         """Give a new run a line; it takes the place of one that never ran or began with the same recipe."""

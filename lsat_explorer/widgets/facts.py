@@ -8,11 +8,52 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lsat_explorer.model.recipe import Recipe
+from lsat_explorer.tune.iterate import Status
 from lsat_explorer.widgets.knobs import knobs, set_knob
+from lsat_explorer.widgets.worker import Activity, Worker
 
-__all__ = ["difference", "extremes", "facts", "tolerance", "widths"]
+__all__ = ["SHORT_OF_GOAL", "TONES", "difference", "extremes", "facts", "standing", "tolerance", "widths"]
 
 _ACROSS = 10
+
+TONES = {
+    Status.CONVERGED: "good",
+    Status.MAX_ITERATIONS: "warn",
+    Status.STALLED: "warn",
+    Status.NOT_FINITE: "bad",
+}
+"""How a run has ended, by the name of a colour."""
+
+SHORT_OF_GOAL = (Status.READY, Status.MAX_ITERATIONS, Status.STOPPED_BY_USER)
+"""Ends after which more iterations may help."""
+
+
+def standing(worker: Worker, activity: Activity, wanted: Recipe) -> str:
+    """Return where a run stands, as a sentence.
+
+    Parameters
+    ----------
+    worker : Worker
+        Of the run.
+    activity : Activity
+        What the worker is doing.
+    wanted : Recipe
+        The recipe as the sliders have it, which a run that has ended has yet to take up.
+    """
+    run: Any = worker.run
+    if activity is Activity.PREPARING:
+        return "Preparing features…"
+    if activity is Activity.STOPPING:
+        return "Stopping…" if run.problem is not None else "Stopping once the features are prepared…"
+    if activity is Activity.FAILED:
+        return "The run failed."
+    if activity is Activity.PAUSED:
+        last = run.iterates[-1].number if run.iterates else 0
+        return f"Paused after iteration {last}." if worker.resting else "Pausing after this iteration…"
+    if activity is Activity.READY and not run.iterates:
+        return "Not started: press Start, or Step for a single iteration."
+    changed = activity is Activity.ENDED and wanted != run.recipe
+    return f"{run.message} Restart to use the changed settings." if changed else str(run.message)
 
 
 def facts(data: Any, problem: Any | None) -> list[str]:

@@ -14,6 +14,7 @@ from lsat_explorer.widgets.base import static
 __all__ = ["figure_widget"]
 
 _SLOW = "rfc3987_syntax"
+_ONCE = {"_widget_data", "_widget_layout"}
 _EXPORT = re.compile(r"export\s*\{[^{}]*?([\w$]+) as default\s*\}")
 
 
@@ -41,11 +42,12 @@ def _live_plot() -> Any:
         _esm = _followed(module)
         _whole = False  # until plotly's own making is done
 
-        def get_state(self, *args: Any, **kwargs: Any) -> Any:
+        def get_state(self, key: Any = None, **kwargs: Any) -> Any:
             # A page that is loaded again asks for traits that plotly set once: later points went out as messages.
-            if self._whole:
+            # Each of those messages asks for itself alone, and copying a whole figure would be a third of its cost.
+            if self._whole and (key is None or not _ONCE.isdisjoint([key] if isinstance(key, str) else key)):
                 self._trait_values |= {"_widget_data": deepcopy(self._data), "_widget_layout": deepcopy(self._layout)}
-            return super().get_state(*args, **kwargs)
+            return super().get_state(key, **kwargs)
 
     return LivePlot
 

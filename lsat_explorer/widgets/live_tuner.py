@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import ipywidgets
@@ -10,27 +11,16 @@ import ipywidgets
 from lsat_explorer.engines import available_devices
 from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.plots.live import run_plotly, update_run
-from lsat_explorer.tune.iterate import Status
 from lsat_explorer.widgets.base import refuse_unknown
-from lsat_explorer.widgets.cells import this_cell, worker_of
+from lsat_explorer.widgets.cells import end_stale, this_cell, worker_of
 from lsat_explorer.widgets.controls import Controls
-from lsat_explorer.widgets.facts import tolerance
+from lsat_explorer.widgets.facts import SHORT_OF_GOAL, TONES, standing, tolerance
 from lsat_explorer.widgets.figure import figure_widget
 from lsat_explorer.widgets.history import Columns
 from lsat_explorer.widgets.shown import Shown
-from lsat_explorer.widgets.worker import Activity
+from lsat_explorer.widgets.worker import Activity, Worker
 
 __all__ = ["LiveTuner"]
-
-_TONES = {
-    Status.CONVERGED: "good",
-    Status.MAX_ITERATIONS: "warn",
-    Status.STALLED: "warn",
-    Status.NOT_FINITE: "bad",
-}
-
-_SHORT_OF_GOAL = (Status.READY, Status.MAX_ITERATIONS, Status.STOPPED_BY_USER)
-"""Ends after which more iterations may help."""
 
 
 class LiveTuner(Shown, ipywidgets.VBox):
@@ -76,14 +66,16 @@ class LiveTuner(Shown, ipywidgets.VBox):
     def __init__(self, source: Any, recipe: Recipe | None = None, **settings: Any) -> None:
         refuse_unknown(type(self), settings)
         run = _run_of(source, recipe)
-        self._shown: Any = None
+        self._wording = threading.Lock()
         self.listeners: list[Callable[[Activity], None]] = []
         self._cell = this_cell()
         self.plot = figure_widget(run_plotly({}))
         self.controls = Controls(devices=available_devices(), device=run.recipe.device)
         self.controls.obey({name: getattr(self, name) for name in ("start", "pause", "stop", "step", "restart")})
         self.controls.observe(self._choose_device, "device")
-        self._attach(run)
+        self._attach(run, end_stale(self._cell))
+        with self.worker.reporting:
+            self._draw()
         super().__init__(children=[self.plot, self.controls], **settings)
         for name in ("lsat", "lsat-live", "lsat-tuner"):
             self.add_class(name)
@@ -101,7 +93,8 @@ class LiveTuner(Shown, ipywidgets.VBox):
 
     def start(self) -> None:
         """Tune until the run ends. Starting twice is one run; after a stop it goes on from where it was."""
-        self.worker.start()
+        self._serving().start()
+        self._say()
 
     resume = start
 
@@ -112,7 +105,8 @@ class LiveTuner(Shown, ipywidgets.VBox):
 
     def step(self) -> None:
         """Advance by one iteration, then hold."""
-        self.worker.step()
+        self._serving().step()
+        self._say()
 
     def stop(self) -> None:
         """End the run; the last accepted values are kept."""
@@ -127,10 +121,11 @@ class LiveTuner(Shown, ipywidgets.VBox):
         recipe : Recipe, optional
             Another recipe; the present one, with the chosen device, by default.
         """
-        run = self.run
-        self.worker.listeners.remove(self._draw)
-        self.worker.close()
-        self._attach(type(run)(recipe or self.recipe.replace(device=self.controls.device), run.data))
+        run = type(self.run)(recipe or self.recipe.replace(device=self.controls.device), self.run.data)
+        ended = self._serving().over
+        self.worker.stop()
+        self._detach()
+        self._attach(run, [ended])
         self.start()
 
     def change(self, recipe: Recipe) -> None:
@@ -144,7 +139,8 @@ class LiveTuner(Shown, ipywidgets.VBox):
         self._taken = self.run.recipe
         self.run.change(recipe)
         self._wanted = recipe
-        self.worker.report()
+        if not self.worker.activity.busy:  # a run that goes on reports by itself
+            self.worker.report()
 
     def look_at(self, run: Any | None) -> None:
         """Show the curves of another run, while the buttons go on steering this one.
@@ -182,9 +178,7 @@ class LiveTuner(Shown, ipywidgets.VBox):
         if not self._complete:  # called once more at the end, and for an object whose making failed
             return
         self._complete = False
-        self.worker.listeners.remove(self._draw)
-        if not self.worker.listeners:
-            self.worker.close()
+        self._detach(5.0)
         self.plot.close()
         self.controls.close()
         super().close()
@@ -193,7 +187,7 @@ class LiveTuner(Shown, ipywidgets.VBox):
         """Return curves and numbers as a PNG."""
         from lsat_explorer.plots import explorer_picture
 
-        history = self._columns.of(self.run.iterates) if self.run.iterates else {}
+        history = Columns().of(self.run.iterates) if self.run.iterates else {}
         return explorer_picture(history, tolerance(self.recipe), None, [], self.controls.sentence, self._title())
 
     def sentence(self) -> str:
@@ -203,59 +197,66 @@ class LiveTuner(Shown, ipywidgets.VBox):
     def _title(self) -> str:
         return f"Live tuner · {self.run.data.name}"
 
-    def _attach(self, run: Any) -> None:
-        self._columns = Columns()
-        self._shown = None
-        self._taken = self._wanted = run.recipe
-        self.worker = worker_of(run, self._cell)
-        self.worker.listeners.append(self._draw)
-        self._draw()
+    def _attach(self, run: Any, after: Iterable[threading.Event] = ()) -> None:
+        """Take up a run, which is not pulled before all of ``after`` has ended; it is drawn at the next report."""
+        worker = worker_of(run, self._cell, after)
+        with worker.reporting:
+            self._columns, self._shown = Columns(), None
+            self._taken = self._wanted = run.recipe
+            self.worker = worker
+            worker.listeners.append(self._draw)
+
+    def _detach(self, timeout: float = 0.0) -> None:
+        """Let go of the run, which ends if nobody else looks at it."""
+        worker = self.worker
+        with worker.reporting:
+            worker.listeners.remove(self._draw)
+        if not worker.listeners:
+            worker.close(timeout)
+
+    def _serving(self) -> Worker:
+        """Return the worker; a new one, if running the cell again has ended the one of a view that is still shown."""
+        if not self._complete:
+            raise ValueError(f"This {type(self).__name__} was closed: make a new one.")
+        if self.worker.closed:
+            self._detach()
+            self._attach(self.run)
+        return self.worker
 
     def _draw(self) -> None:
         """Show the run as it is. Called by the worker's thread, and by the buttons, never by both at once."""
         columns = self._columns.of(self.run.iterates)
         activity = self._say()  # words first: the page shows them while the curves are still on their way
+        if activity is Activity.STOPPING:
+            return  # it has to end now, and its end is reported
         seen = self._shown
         curves = columns if seen is None else Columns().of(seen.iterates)
         level = tolerance(self.recipe if seen is None else seen.recipe)
         update_run(self.plot, curves if len(curves["number"]) else {}, level)
         for listener in list(self.listeners):
             listener(activity)
-        self.save_at_rest(activity)
+        if not self.worker.closed:
+            self.save_at_rest(activity)
 
     def _say(self) -> Activity:
         """Show counts and words alone, which is quick, and return what the worker is doing."""
-        with self.worker.reporting, self.controls.hold_sync():
+        with self._wording, self.controls.hold_sync():  # a button never waits for the curves of a report under way
             activity, run = self.worker.activity, self.run
             self.controls.accepted, self.controls.rejected = self._columns.accepted, self._columns.rejected
             self.controls.seconds = self.worker.seconds
-            self.controls.can_go_on = activity is not Activity.FAILED and run.status in _SHORT_OF_GOAL
-            self.controls.tone = _TONES.get(run.status, "")
-            self.controls.sentence = self._sentence(activity)
+            self.controls.can_go_on = activity is not Activity.FAILED and run.status in SHORT_OF_GOAL
+            self.controls.tone = TONES.get(run.status, "")
+            self.controls.sentence = standing(self.worker, activity, self.recipe)
             self.controls.problem = "" if self.worker.error is None else _words(self.worker.error)
             self.controls.activity = activity.value
         return activity
 
-    def _sentence(self, activity: Activity) -> str:
-        if activity is Activity.PREPARING:
-            return "Preparing features…"
-        if activity is Activity.STOPPING:
-            return "Stopping…"
-        if activity is Activity.FAILED:
-            return "The run failed."
-        if activity is Activity.PAUSED:
-            last = self.run.iterates[-1].number if self.run.iterates else 0
-            return f"Paused after iteration {last}."
-        if activity is Activity.READY and not self.run.iterates:
-            return "Not started: press Start, or Step for a single iteration."
-        changed = activity is Activity.ENDED and self.recipe != self.run.recipe
-        return f"{self.run.message} Restart to use the changed settings." if changed else self.run.message
-
     def _choose_device(self, change: Any) -> None:
         if self.worker.activity is Activity.READY and not self.run.iterates:
-            run = self.run
-            self.worker.listeners.remove(self._draw)
-            self._attach(type(run)(run.recipe.replace(device=change.new), run.data))
+            run = type(self.run)(self.run.recipe.replace(device=change.new), self.run.data)
+            self._detach()
+            self._attach(run)
+            self.worker.report()
         elif change.new != self.recipe.device:
             self.controls.sentence = f"Restart to go on with {self.controls.devices.get(change.new, change.new)}."
 

@@ -12,20 +12,20 @@ from lsat_explorer.widgets.worker import Activity
 
 __all__ = ["Shown", "looks", "script"]
 
-_OVER = (Activity.ENDED, Activity.FAILED)
-_REST = 1.0  # seconds of a pause before its picture is worth drawing: whoever steps must not wait for it
+_AT_REST = (Activity.PAUSED, Activity.ENDED, Activity.FAILED)
+_REST = 1.0  # seconds of rest before its picture is worth drawing
 _VIEW = "application/vnd.jupyter.widget-view+json"
 
 
-def script(name: str) -> str:
+def script(*names: str) -> str:
     """Return the ES module of a view, behind what all modules share: a module is served alone and cannot import.
 
     Parameters
     ----------
-    name : str
-        File name in ``widgets/static``.
+    *names : str
+        File names in ``widgets/static``; the last one exports the view.
     """
-    return f"{static('dom.js')}\n{static(name)}"
+    return "\n".join(static(name) for name in ("dom.js", *names))
 
 
 def looks(*names: str) -> str:
@@ -54,28 +54,30 @@ class Shown(Pictured):
     def _ipython_display_(self, **kwargs: Any) -> None:
         from IPython.display import publish_display_data
 
+        publish_display_data(self._live(**kwargs)[0])  # first: a picture takes longer to draw than a view to appear
         data, metadata = self._repr_mimebundle_(**kwargs)
-        publish_display_data({kind: value for kind, value in data.items() if kind != "image/png"})
         self._display_id = self._display_id or uuid.uuid4().hex
         still = {kind: value for kind, value in data.items() if kind != _VIEW}
         publish_display_data(still, metadata, transient={"display_id": self._display_id})
 
     def save_at_rest(self, activity: Activity) -> None:
-        """Replace the saved picture when a run has ended, or has been paused for a second.
+        """Replace the saved picture when a run has ended, or has been paused, for a second.
 
         Parameters
         ----------
         activity : Activity
             What the worker is doing.
         """
+        if activity in _AT_REST:  # not at once: whoever goes on, or steps, must not wait for a picture
+            self.save_soon()
+        elif self._resting is not None:
+            self._resting.cancel()
+
+    def save_soon(self) -> None:
+        """Replace the saved picture of a displayed view once nothing has asked for it again for a second."""
         if self._resting is not None:
             self._resting.cancel()
-        if self._display_id is None:
-            return
-        # Not from a button's thread: it must not wait for a picture.
-        if activity in _OVER and threading.current_thread() is not threading.main_thread():
-            self.save_picture()
-        elif activity is Activity.PAUSED:
+        if self._display_id is not None:
             self._resting = threading.Timer(_REST, self.save_picture)
             self._resting.daemon = True
             self._resting.start()
@@ -88,6 +90,8 @@ class Shown(Pictured):
 
     def save_picture(self) -> None:
         """Replace the saved picture by the present state, if the view has been displayed."""
+        if self._resting is not None:  # what was to be drawn after a rest is drawn now
+            self._resting.cancel()
         if self._display_id is None:
             return
         from IPython.display import publish_display_data

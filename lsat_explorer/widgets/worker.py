@@ -5,15 +5,19 @@ from __future__ import annotations
 import threading
 import time
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator, Iterable
+from contextlib import closing
 from enum import Enum
 from typing import Any, Protocol
 
 import torch
 
+from lsat_explorer.widgets.threads import held_threads
+
 __all__ = ["Activity", "Pullable", "Worker"]
 
 PERIOD = 0.25  # seconds between two reports: above 4 Hz drawing costs a fast tuner a third of its speed
+_GLANCE = 0.05  # seconds until a thread that waits for another looks whether it is to stop
 
 
 class Pullable(Protocol):
@@ -23,8 +27,8 @@ class Pullable(Protocol):
     recipe: Any
     iterates: Any
 
-    def steps(self) -> Iterator[Any]:
-        """Pull to advance by an iteration."""
+    def steps(self) -> Generator[Any, None, None]:
+        """Pull to advance by an iteration; closed before its end, the run records that it was stopped."""
 
     def stop(self) -> None:
         """Ask the iteration that is running to end; callable from any thread."""
@@ -52,7 +56,7 @@ class Worker:
 
     Every method may be called from any thread: it only sets events, which the thread reads between iterations. The
     thread is started by the first `start` or `step`, and again by the next one after it has ended, so a run that was
-    stopped goes on from where it was.
+    stopped goes on from where it was; one that is still stopping goes on once it has.
 
     Parameters
     ----------
@@ -60,6 +64,8 @@ class Worker:
         The run to pull along.
     period : float
         Least number of seconds between two reports while the run goes on.
+    after : iterable of threading.Event
+        What must have ended before the run is pulled: `over` of other workers.
 
     Attributes
     ----------
@@ -69,6 +75,10 @@ class Worker:
         Called at each report, one after the other.
     closed : bool
         Whether `close` ended it for good.
+    over : threading.Event
+        Set once what the thread does now has ended.
+    resting : bool
+        Whether the thread has come to its pause; until then the iteration under way is finished.
     reporting : threading.RLock
         Held during a report; hold it to touch what listeners touch.
 
@@ -79,7 +89,7 @@ class Worker:
     >>> worker.wait(timeout=60)  # doctest: +SKIP
     """
 
-    def __init__(self, run: Pullable, *, period: float = PERIOD) -> None:
+    def __init__(self, run: Pullable, *, period: float = PERIOD, after: Iterable[threading.Event] = ()) -> None:
         self.run = run
         self.period = period
         self.error: BaseException | None = None
@@ -91,7 +101,11 @@ class Worker:
         self._steps = 0  # iterations asked for one by one and yet to come; 0 while the run goes on freely
         self._rested = 0.0
         self._stop = threading.Event()
-        self._done = threading.Event()  # the thread's last report must already read as ended
+        self._again = False  # start or step was called while the thread was stopping
+        self._after = list(after)
+        self.over = threading.Event()  # the thread's last report must already read as ended
+        self.over.set()
+        self.resting = False
         self.reporting = threading.RLock()  # reports come from the thread and from the buttons
         self.closed = False
         self._failing: set[Callable[[], None]] = set()
@@ -99,7 +113,7 @@ class Worker:
     @property
     def alive(self) -> bool:
         """Whether the thread lives: it computes or waits at a pause."""
-        return self._thread is not None and not self._done.is_set()
+        return not self.over.is_set()
 
     @property
     def activity(self) -> Activity:
@@ -138,7 +152,7 @@ class Worker:
     def step(self) -> None:
         """Advance by one iteration, then hold. Steps asked for meanwhile follow, each with its iteration."""
         with self._lock:
-            if self.alive and self._go.is_set() and not self._steps:
+            if self.alive and self._go.is_set() and not self._steps and not self._stop.is_set():
                 self._go.clear()  # it runs freely: let it finish the iteration under way, and hold
                 return
             self._steps += 1
@@ -148,13 +162,14 @@ class Worker:
     def stop(self) -> None:
         """End the run; wakes it from a pause, and cuts the iteration short between blocks of rows."""
         with self._lock:
+            self._again, self._steps = False, 0
             if self.alive:
                 self._stop.set()
                 self.run.stop()
                 self._go.set()
 
     def close(self, timeout: float | None = 5.0) -> None:
-        """Stop without a further report and wait for the thread, for a view that is thrown away."""
+        """Stop for good, and wait ``timeout`` seconds for the thread."""
         self.closed = True
         self.stop()
         if self._thread is not None and self._thread is not threading.current_thread():
@@ -186,8 +201,6 @@ class Worker:
 
     def report(self) -> None:
         """Tell every listener to look at the run again. A view that fails must not end a long run."""
-        if self.closed:
-            return
         with self.reporting:
             for listener in list(self.listeners):
                 try:
@@ -198,51 +211,68 @@ class Worker:
                         warnings.warn(f"A view of the run failed: {error!r}", stacklevel=2)
 
     def _launch(self) -> None:
+        if self.closed:
+            raise ValueError("This run's worker was closed: make a new view of the run, or restart it.")
+        self._again = self.alive and self._stop.is_set()
         if self.alive:
             return
         self._stop.clear()
-        self._done.clear()
+        self.over = threading.Event()
         self.error = None
         self._thread = threading.Thread(target=self._work, name="lsat-tuner", daemon=True)
         self._thread.start()
 
     def _work(self) -> None:
-        torch.set_num_threads(self._threads)
-        try:
-            self._pull()
-        except BaseException as error:  # kept for wait(): in a thread it would only reach stderr
-            self.error = error
-        finally:
-            with self._lock:  # a step asked for until here was of this run; the next one begins a thread
+        while True:
+            try:
+                with held_threads(self._threads):
+                    self._pull()
+            except BaseException as error:  # kept for wait(): in a thread it would only reach stderr
+                self.error = error
+            if not self._goes_on():
+                break
+        self.report()
+
+    def _goes_on(self) -> bool:
+        """End, or take up what was asked for while the run was stopping; a failure is shown before anything else."""
+        with self._lock:  # a step asked for until here was of this run; the next one begins a thread
+            again, ended = self._again and self.error is None, self.over
+            self._again = False
+            if again:
+                self._stop.clear()
+                self.over = threading.Event()
+            else:
                 self._steps = 0
-                self._done.set()
-            self.report()
+            ended.set()
+        return again
 
     def _pull(self) -> None:
-        steps = self.run.steps()
-        begun = False
-        self.report()
-        yielded = due = time.monotonic() + self.period
-        while self._may_pull():
-            idle, recipe = time.monotonic() - yielded, self.run.recipe
-            iterate = next(steps, None)
-            if begun and self.run.recipe is recipe:  # with another recipe the run's own clock has begun anew
-                self._rested += idle
-            if iterate is None or iterate.status.final:
-                return
-            begun, yielded = True, time.monotonic()
-            self._count_step()
-            if time.monotonic() >= due:
-                self.report()
-                due = time.monotonic() + self.period
-        if begun:
-            self.run.stop()
-            for _ in steps:  # the run itself records that it was stopped
-                self.run.stop()
+        with closing(self.run.steps()) as steps:
+            begun = False
+            self.report()
+            self._wait_for_others()
+            yielded = due = time.monotonic() + self.period
+            while self._may_pull():
+                idle, recipe = time.monotonic() - yielded, self.run.recipe
+                iterate = next(steps, None)
+                if begun and self.run.recipe is recipe:  # with another recipe the run's own clock has begun anew
+                    self._rested += idle
+                if iterate is None or iterate.status.final:
+                    return
+                begun, yielded = True, time.monotonic()
+                self._count_step()
+                if time.monotonic() >= due and not self._stop.is_set():  # the end is reported anyway
+                    self.report()
+                    due = time.monotonic() + self.period
+
+    def _wait_for_others(self) -> None:
+        while self._after and not self._stop.is_set():
+            if self._after[0].wait(_GLANCE):
+                self._after.pop(0)
 
     def _count_step(self) -> None:
         with self._lock:
-            if self._steps:
+            if self._steps and not self._stop.is_set():
                 self._steps -= 1
                 if not self._steps:
                     self._go.clear()
@@ -250,6 +280,8 @@ class Worker:
     def _may_pull(self) -> bool:
         """Wait while paused; false once the run is to stop."""
         if not self._go.is_set() and not self._stop.is_set():
+            self.resting = True
             self.report()
             self._go.wait()
+            self.resting = False
         return not self._stop.is_set()

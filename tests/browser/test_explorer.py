@@ -41,6 +41,25 @@ POINTS = """() => {
     return trace ? trace.x.length : -1;
 }"""
 
+PRESS = """async ([controls, name]) => {
+    const place = document.querySelector(controls);
+    const button = [...place.querySelectorAll('button')].find((each) => each.textContent === name);
+    let began;
+    const shown = (...activities) => new Promise((show, fail) => {
+        const patience = setTimeout(() => fail(new Error(`${name} led to ${place.dataset.activity}`)), 90_000);
+        new MutationObserver((_changes, observer) => {
+            if (!activities.includes(place.dataset.activity)) return;
+            observer.disconnect();
+            clearTimeout(patience);
+            requestAnimationFrame(() => show(performance.now() - began));
+        }).observe(place, { attributeFilter: ['data-activity'] });
+    });
+    const both = Promise.all([shown('stopping', 'paused', 'ended'), shown('paused', 'ended')]);
+    began = performance.now();
+    button.click();
+    return both;
+}"""
+
 Open = Callable[..., Notebook]
 
 
@@ -52,6 +71,12 @@ def points(page: Notebook) -> int:
 def press(page: Notebook, name: str) -> None:
     """Press a button of the controls."""
     page.page.locator(f"{CONTROLS} button", has_text=re.compile(f"^{name}$")).first.evaluate("el => el.click()")
+
+
+def press_and_time(page: Notebook, name: str) -> str:
+    """Press Stop or Pause; return how long the page took to answer, and to show that it is done."""
+    answered, done = page.page.evaluate(PRESS, [CONTROLS, name])
+    return f"{name}: answered after {answered:.0f} ms, done after {done:.0f} ms"
 
 
 def until_activity(page: Notebook, *activities: str) -> None:
@@ -85,8 +110,8 @@ def test_a_run_from_start_to_stop(notebook: Open, capsys: pytest.CaptureFixture[
     page.run_code("explorer.start()")  # a second start does nothing: it is one run
     assert page.run_code("import threading; print(sum(t.name == 'lsat-tuner' for t in threading.enumerate()))") == "1"
 
-    press(page, "Pause")
-    until_activity(page, "paused")
+    paused = press_and_time(page, "Pause")
+    page.page.locator(".lsat-sentence", has_text="Paused after iteration").first.wait_for()
     accepted = page.run_code("print(len(explorer.run.iterates))")
     page.wait_for(f"(count) => ({POINTS})() === Number(count)", accepted)
     assert page.run_code("print(len(explorer.run.iterates))") == accepted
@@ -99,13 +124,10 @@ def test_a_run_from_start_to_stop(notebook: Open, capsys: pytest.CaptureFixture[
     until_points(page, points(page) + 3)
     _move_the_slider(page)
 
-    pressed = time.perf_counter()
-    press(page, "Stop")
-    until_activity(page, "ended")
-    stopped = time.perf_counter() - pressed
+    stopped = press_and_time(page, "Stop")
     assert page.run_code("print(explorer.run.status.value)") == "stopped_by_user"
     with capsys.disabled():
-        print(f"\n  Stop: the page showed the end {1000 * stopped:.0f} ms after the click")
+        print(f"\n  digits: {paused}\n          {stopped}")
     page.picture("explorer-after-stop")
     clean(page)
 
@@ -189,6 +211,38 @@ def test_a_view_opened_later_shows_the_whole_history_and_goes_on(notebook: Open)
     until_activity(page, "ended")
 
 
+def test_a_run_goes_on_while_its_tab_is_closed(notebook: Open) -> None:
+    page = notebook("tab.ipynb", DIGITS, SHOW)
+    press(page, "Start")
+    until_points(page, 5)
+    page.save()
+    before = points(page)
+    page.page.goto("about:blank")
+    page.page.go_back()
+    page.wait_for(f"() => document.querySelector('{CONTROLS}')?.dataset.activity === 'running'")
+    until_points(page, before)  # the whole history, with what came while nobody looked
+    until_points(page, points(page))
+    press_and_time(page, "Stop")
+    page.wait_for(f"(count) => ({POINTS})() === Number(count)", page.run_code("print(len(explorer.run.iterates))"))
+    clean(page)
+
+
+def test_two_notebooks_run_at_once(notebook: Open) -> None:
+    pages = [notebook(f"{name}.ipynb", DIGITS, SHOW) for name in ("one", "another")]
+    for page in pages:
+        press(page, "Start")
+    for page in pages:
+        until_points(page, 5)
+    one, another = pages
+    press_and_time(one, "Stop")
+    before = one.run_code("print(len(explorer.run.iterates))")
+    until_points(another, points(another) + 3)
+    assert one.run_code("print(explorer.run.status.value, len(explorer.run.iterates))") == f"stopped_by_user {before}"
+    press_and_time(another, "Stop")
+    for page in pages:
+        clean(page)
+
+
 def test_a_saved_notebook_shows_its_picture_without_a_kernel(notebook: Open, folder: Path, browser: Browser) -> None:
     page = notebook("saved.ipynb", DIGITS.replace("100_000", "30"), SHOW)
     press(page, "Start")
@@ -251,13 +305,12 @@ def test_small_mnist(notebook: Open, capsys: pytest.CaptureFixture[str]) -> None
     press(page, "Start")
     until_activity(page, "preparing", "running")
     until_points(page, 1)
-    pressed = time.perf_counter()
-    press(page, "Stop")
-    until_activity(page, "ended")
+    paused = press_and_time(page, "Pause")
+    press(page, "Resume")
+    until_activity(page, "running")
+    stopped = press_and_time(page, "Stop")
     with capsys.disabled():
-        print(
-            f"\n  MNIST: page {shown:.1f} s after its notebook, stopped {1000 * (time.perf_counter() - pressed):.0f} ms"
-        )
+        print(f"\n  MNIST: page {shown:.1f} s after its notebook\n         {paused}\n         {stopped}")
     press(page, "Go on")
     page.page.locator(".lsat-sentence", has_text="maximum number of iterations").first.wait_for()
     page.picture("explorer-mnist", ".lsat-explorer")

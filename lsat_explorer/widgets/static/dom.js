@@ -21,6 +21,20 @@ const number = (value, whole = false) => {
   return String(Number(value.toPrecision(4)));
 };
 
+// Between a number and its place on a slider; `scale` has low, high, log and whole.
+const POSITIONS = 1000;
+const sliderPosition = ({ low, high, log }, value) => {
+  const scale = log ? Math.log : (x) => x;
+  if (log && value <= 0) return 0;
+  const share = (scale(value) - scale(low)) / (scale(high) - scale(low));
+  return Math.round(Math.min(1, Math.max(0, share)) * POSITIONS);
+};
+const sliderValue = ({ low, high, log, whole }, position) => {
+  const share = position / POSITIONS;
+  const value = log ? Math.exp(Math.log(low) + share * (Math.log(high) - Math.log(low))) : low + share * (high - low);
+  return whole ? Math.max(log ? 1 : low, Math.round(value)) : Number(value.toPrecision(3));
+};
+
 // Follow traits of a model while a view lives; returns what ends it.
 const follow = (model, handlers) => {
   for (const [names, handler] of handlers) for (const name of names) model.on(`change:${name}`, handler);

@@ -1,21 +1,6 @@
 // Sliders of the hyper-hyper-parameters. `_knobs` comes from Python, `values` (path -> number) goes to it.
 
 const SETTLE = 120; // ms of rest before a drag is sent: every change restarts the step rule
-const POSITIONS = 1000;
-
-const toPosition = (knob, value) => {
-  const scale = knob.log ? Math.log : (x) => x;
-  if (knob.log && value <= 0) return 0;
-  const share = (scale(value) - scale(knob.low)) / (scale(knob.high) - scale(knob.low));
-  return Math.round(Math.min(1, Math.max(0, share)) * POSITIONS);
-};
-
-const toValue = (knob, position) => {
-  const share = position / POSITIONS;
-  if (!knob.log) return Number((knob.low + share * (knob.high - knob.low)).toPrecision(3));
-  const value = Math.exp(Math.log(knob.low) + share * (Math.log(knob.high) - Math.log(knob.low)));
-  return knob.whole ? Math.max(1, Math.round(value)) : Number(value.toPrecision(3));
-};
 
 const line = (knob, send, say, fixed) => {
   const name = dom("span", { class: "lsat-knob-name", text: knob.label, title: knob.meaning });
@@ -35,7 +20,7 @@ const line = (knob, send, say, fixed) => {
   let edited = false; // Enter is followed by a change, which must not end the complaint about what was typed
   const show = (next) => {
     value = next;
-    slider.value = String(toPosition(knob, next));
+    slider.value = String(sliderPosition(knob, next));
     slider.setAttribute("aria-valuetext", number(next, knob.whole));
     field.value = number(next, knob.whole);
     reset.disabled = fixed || next === knob.start;
@@ -50,7 +35,7 @@ const line = (knob, send, say, fixed) => {
     send(knob.path, next);
   };
   slider.addEventListener("input", () => {
-    show(toValue(knob, Number(slider.value)));
+    show(sliderValue(knob, Number(slider.value)));
     clearTimeout(timer);
     timer = setTimeout(() => now(value), SETTLE);
   });
