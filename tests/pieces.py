@@ -76,7 +76,12 @@ EXAMPLES: dict[str, list[Piece]] = {
         m.Matrix([[1, -2, 1] + [0] * 9, [0, 1.5] + [0] * 10], block="a"),
         m.Matrix(sparse.coo_array(([1.0, -1.0], ([0, 0], [3, 20])), shape=(2, 24)), log_weight=1.0),
     ],
-    "PowerTransform": [m.PowerTransform(), m.PowerTransform(shared=True)],
+    "PowerTransform": [
+        m.PowerTransform(),
+        m.PowerTransform(shared=True),
+        m.PowerTransform(shared=True, centre=0.4, exponent=1.5),
+        m.PowerTransform(centre=(None, *range(COLUMNS - 1)), exponent=(0.5, *[1.25] * (COLUMNS - 1))),
+    ],
     "RandomPatches": [m.RandomPatches((3, 4), patches=5, size=2, cells=2), m.RandomPatches((2, 2, 3), 3, 1, 1)],
     "Ridge": [m.Ridge(), m.Ridge(block="a", log_weight=-2.0)],
     "Scale": [m.Scale(), m.Scale(tuned=False)],
@@ -92,6 +97,7 @@ EXAMPLES: dict[str, list[Piece]] = {
         m.Spline(knots=3, degree=3, continuity=0),
         m.Spline(knots=2, degree=2, basis="bspline"),
         m.Spline(knots=2, degree=3, continuity=1, basis="bspline"),
+        m.Spline(knots=(0.1, 0.45, 0.9), degree=2),
     ],
     "SquaredError": [m.SquaredError()],
     "Stack": [

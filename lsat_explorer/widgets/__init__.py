@@ -10,14 +10,18 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lsat_explorer.widgets.explorer import Explorer
+    from lsat_explorer.widgets.featurizer_builder import FeaturizerBuilder
+    from lsat_explorer.widgets.graph_editor import GraphEditor
     from lsat_explorer.widgets.hyper_sliders import HyperSliders
     from lsat_explorer.widgets.live_tuner import LiveTuner
     from lsat_explorer.widgets.weight_browser import WeightBrowser
 
-__all__ = ["Explorer", "HyperSliders", "LiveTuner", "WeightBrowser"]
+__all__ = ["Explorer", "FeaturizerBuilder", "GraphEditor", "HyperSliders", "LiveTuner", "WeightBrowser"]
 
 _MODULES = {
     "Explorer": "explorer",
+    "FeaturizerBuilder": "featurizer_builder",
+    "GraphEditor": "graph_editor",
     "HyperSliders": "hyper_sliders",
     "LiveTuner": "live_tuner",
     "WeightBrowser": "weight_browser",

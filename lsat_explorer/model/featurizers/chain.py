@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +15,7 @@ from ..piece import Omega, prefixed, register, within
 from ..prepared import Block, Featurizer, Members, Prepared
 from .plain import Constant
 
-__all__ = ["Chain"]
+__all__ = ["Chain", "step_names"]
 
 _CHUNK = 8192
 
@@ -46,7 +47,7 @@ class Chain(Members, Featurizer):
     members: dict[str, Featurizer]  # type: ignore[assignment]
 
     def __init__(self, *pieces: Featurizer, **members: Featurizer) -> None:
-        named = dict(zip(_names(pieces), pieces, strict=True))
+        named = dict(zip(step_names(_kinds(pieces)), pieces, strict=True))
         for name in named.keys() & members.keys():
             raise ValueError(f"Chain: {name!r} names a member given by position and a keyword: rename the keyword.")
         self._accept({**named, **members}, Featurizer)
@@ -56,7 +57,7 @@ class Chain(Members, Featurizer):
 
     def _arguments(self) -> list[tuple[str, Any]]:
         """Return the members, without their names where these are what positions give."""
-        own = _names(tuple(self.members.values())) == list(self.members)
+        own = step_names(_kinds(self.members.values())) == list(self.members)
         return [("" if own else name, piece) for name, piece in self.members.items()]
 
     def block(self, inputs: Tensor, targets: Tensor, generator: torch.Generator) -> Block:
@@ -77,14 +78,18 @@ class Chain(Members, Featurizer):
         return _Chained({name: _single(m.restore(within(name, state))) for name, m in self.members.items()})
 
 
-def _names(pieces: tuple[Any, ...]) -> list[str]:
-    """Return the names of pieces given by position: ``scale``, ``power_transform``, ``scale_2``."""
+def step_names(kinds: Sequence[str]) -> list[str]:
+    """Return the names of members given by position, by their types: ``scale``, ``power_transform``, ``scale_2``."""
     names: list[str] = []
-    for piece in pieces:
-        base = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", type(piece).__name__).lower()
-        count = 1 + sum(type(piece) is type(other) for other in pieces[: len(names)])
+    for kind in kinds:
+        base = re.sub(r"(?<=[a-z])(?=[A-Z])", "_", kind).lower()
+        count = 1 + kinds[: len(names)].count(kind)
         names.append(base if count == 1 else f"{base}_{count}")
     return names
+
+
+def _kinds(pieces: Iterable[Any]) -> list[str]:
+    return [type(piece).__name__ for piece in pieces]
 
 
 class _Chained(Block):

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from itertools import pairwise
+from typing import Any, ClassVar
 
 import torch
 from torch import Tensor
 
-from ..piece import one_of, register, whole
+from ..piece import number, one_of, register, whole
 from ..prepared import Block, Featurizer
 from .piecewise import BasisBlock, PiecewiseBlock, affine_start
 
 __all__ = ["Spline"]
+
+_APART = 0.001
+"""Least distance of two knots that are given as shares of the rows."""
 
 
 @register
@@ -25,13 +29,14 @@ class Spline(Featurizer):
     whatever ω is, φ is that smooth. It starts at standardisation, the straight line (x − mean) / deviation.
 
     With ``basis="bspline"`` the features are instead the B-splines of each column, B_{j,1}(x_j) … B_{j,q}(x_j),
-    q = knots · (degree − continuity) + degree + 1, and θ holds their coefficients: nothing is in ω. They sum to one in
-    each column, so only a ridge makes the fit unique.
+    q = m (degree − continuity) + degree + 1 with m knots, and θ holds their coefficients: nothing is in ω. They sum
+    to one in each column, so only a ridge makes the fit unique.
 
     Parameters
     ----------
-    knots : int
-        Interior knots of each column, at quantiles of the training rows; evenly spaced where quantiles coincide.
+    knots : int or tuple of float
+        Interior knots of each column: their number, spread evenly over the training rows, or for each the share of
+        training rows below it, increasing within 0 … 1. Where such quantiles coincide, the same shares of the range.
     degree : int
         Degree of the polynomials, 1 to 7.
     continuity : int or None
@@ -47,9 +52,11 @@ class Spline(Featurizer):
     --------
     >>> Spline(knots=3, degree=2)
     Spline(knots=3, degree=2)
+    >>> Spline(knots=(0.1, 0.5, 0.9))
+    Spline(knots=(0.1, 0.5, 0.9))
     """
 
-    knots: int = 4
+    knots: int | tuple[float, ...] = 4
     degree: int = 3
     continuity: int | None = None
     basis: str = "polynomial"
@@ -57,7 +64,10 @@ class Spline(Featurizer):
     bases: ClassVar[tuple[str, ...]] = ("polynomial", "bspline")
 
     def __post_init__(self) -> None:
-        whole(self.knots, "Spline: knots", high=1000)
+        if isinstance(self.knots, tuple | list):
+            object.__setattr__(self, "knots", _shares(self.knots))
+        else:
+            whole(self.knots, "Spline: knots", high=1000)
         whole(self.degree, "Spline: degree", high=7)
         if self.continuity is not None:
             whole(self.continuity, "Spline: continuity", low=0, high=self.degree - 1)
@@ -65,7 +75,10 @@ class Spline(Featurizer):
 
     def block(self, inputs: Tensor, targets: Tensor, generator: torch.Generator) -> Block:
         """Return the block with knots at quantiles of inputs (k, d)."""
-        knots = _knots(inputs.double(), self.knots)
+        kind: dict[str, Any] = {"dtype": torch.float64, "device": inputs.device}
+        given = self.knots
+        at = torch.linspace(0, 1, given + 2, **kind) if isinstance(given, int) else torch.tensor([0, *given, 1], **kind)
+        knots = _knots(inputs.double(), at)
         start = affine_start(knots, inputs, self.degree) if self.basis == "polynomial" else None
         return self._block(knots, start)
 
@@ -80,9 +93,19 @@ class Spline(Featurizer):
         return PiecewiseBlock(knots, start, continuity)
 
 
-def _knots(rows: Tensor, count: int) -> Tensor:
-    """Return ends and interior knots (d, count + 2) of each column, increasing."""
-    at = torch.linspace(0, 1, count + 2, dtype=rows.dtype, device=rows.device)
+def _shares(given: tuple[float, ...] | list[float]) -> tuple[float, ...]:
+    """Check knots that are given as shares of the rows."""
+    shares = tuple(number(share, "Spline: a knot", low=0.0, high=1.0) for share in given)
+    if not shares or any(high - low < _APART for low, high in pairwise((0.0, *shares, 1.0))):
+        raise ValueError(
+            f"Spline: knots is {tuple(given)!r}, expected a number of knots or increasing shares of the rows between 0 "
+            f"and 1, at least {_APART} apart."
+        )
+    return shares
+
+
+def _knots(rows: Tensor, at: Tensor) -> Tensor:
+    """Return the knots (d, levels) of each column at increasing levels from 0 to 1, themselves increasing."""
     ordered = rows.sort(0).values
     place = at * (len(rows) - 1)
     below = place.floor().long()
