@@ -114,6 +114,7 @@ class GraphEditor(Shown, View):
         source, data = (None, source) if isinstance(source, Data) else (source, data)
         state = GraphSet.of(usual_graph(_data(data), shape) if source is None else source, active)
         self._session = GraphSession(state, _data(data), shape=shape, placement=placement)
+        self._pictured = (0, 0)  # what the saved picture shows, or soon will
         self._lock = threading.RLock()  # commands of a page and the preview come from threads of their own
         super().__init__(**settings)
         self.add_class("lsat-live")
@@ -264,7 +265,9 @@ class GraphEditor(Shown, View):
             if self._listing:  # while somebody looks at them
                 self._text, self._source = write_edges(self.graph), source_of(self.regularizer, "lsat.", 0)
             self._preview.ask(session.question(self._class))
-        self.save_soon()
+        if self._pictured != (id(session.state), id(sheet.places)):  # a node that is chosen changes no picture
+            self._pictured = (id(session.state), id(sheet.places))
+            self.save_soon()
 
     def _publish(self, words: dict[str, Any], thetas: Any) -> None:
         """Show what the preview says; its own thread calls this too."""
