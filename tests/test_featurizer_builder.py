@@ -610,12 +610,21 @@ def test_latest_works_on_the_newest_wish_alone() -> None:
     assert done[-1] == 4
 
 
-@pytest.mark.filterwarnings("ignore::pytest.PytestUnhandledThreadExceptionWarning")
-def test_latest_goes_on_after_work_that_failed() -> None:
-    done: list[int] = []
-    latest: Latest[int] = Latest(lambda wish, stale: done.append(1 // wish))
+def test_latest_goes_on_after_work_that_failed(monkeypatch: pytest.MonkeyPatch) -> None:
+    gate, done, raised = threading.Event(), [], []
+    monkeypatch.setattr(threading, "excepthook", lambda found: raised.append(found.exc_type))
+
+    def work(wish: int, stale: Any) -> None:
+        assert gate.wait(SOON)
+        done.append(1 // wish)
+
+    latest: Latest[int] = Latest(work, "failing")
     latest.ask(0)
+    (thread,) = (thread for thread in threading.enumerate() if thread.name == "failing")
+    gate.set()
+    thread.join(SOON)
     assert latest.wait(SOON)
+    assert raised == [ZeroDivisionError]
     latest.ask(1)
     assert latest.wait(SOON)
     assert done == [1]

@@ -319,6 +319,15 @@ def test_a_restart_in_one_view_leaves_the_other_its_run(run: FakeRun, tuner: Liv
     assert tuner.worker.alive
 
 
+def test_closing_one_of_two_views_leaves_the_run_to_the_other(run: FakeRun, tuner: LiveTuner) -> None:
+    other = LiveTuner(run)
+    tuner.start()
+    other.close()
+    count = len(run.iterates)
+    until(lambda: len(run.iterates) > count + 3)
+    assert tuner.worker.activity is Activity.RUNNING
+
+
 def test_a_view_whose_cell_was_run_again_says_so_and_can_go_on(
     data: lsat.Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:

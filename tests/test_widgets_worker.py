@@ -27,6 +27,12 @@ def until(condition: Callable[[], bool]) -> None:
         time.sleep(0.001)
 
 
+@pytest.fixture(autouse=True)
+def nothing_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers that other tests leave behind are not those of this test's cells."""
+    monkeypatch.setattr(cells, "_begun", [])
+
+
 @pytest.fixture
 def run() -> Iterator[FakeRun]:
     run = FakeRun()
@@ -347,9 +353,12 @@ def test_a_run_is_never_pulled_by_two(run: FakeRun) -> None:
     run.gate.clear()
     worker.start()
     until(run.inside.is_set)
-    again = cells.worker_of(run, ("cell", "second"), cells.end_stale(("cell", "second")))
+    worker.close(0)
+    again = cells.worker_of(run, ("cell", "second"))
     assert again is not worker
     again.start()
+    with pytest.raises(TimeoutError):
+        again.wait(0.3)
     assert worker.alive
     assert run.begun == 1
     run.gate.set()

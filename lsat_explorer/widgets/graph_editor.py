@@ -114,7 +114,7 @@ class GraphEditor(Shown, View):
         source, data = (None, source) if isinstance(source, Data) else (source, data)
         state = GraphSet.of(usual_graph(_data(data), shape) if source is None else source, active)
         self._session = GraphSession(state, _data(data), shape=shape, placement=placement)
-        self._pictured = (0, 0)  # what the saved picture shows, or soon will
+        self._pictured: tuple[Any, Any] = (None, None)  # what the saved picture shows, or soon will
         self._lock = threading.RLock()  # commands of a page and the preview come from threads of their own
         super().__init__(**settings)
         self.add_class("lsat-live")
@@ -265,8 +265,9 @@ class GraphEditor(Shown, View):
             if self._listing:  # while somebody looks at them
                 self._text, self._source = write_edges(self.graph), source_of(self.regularizer, "lsat.", 0)
             self._preview.ask(session.question(self._class))
-        if self._pictured != (id(session.state), id(sheet.places)):  # a node that is chosen changes no picture
-            self._pictured = (id(session.state), id(sheet.places))
+        drawn = (session.state, sheet.places)
+        if any(new is not old for new, old in zip(drawn, self._pictured, strict=True)):  # not for a node that is chosen
+            self._pictured = drawn
             self.save_soon()
 
     def _publish(self, words: dict[str, Any], thetas: Any) -> None:
