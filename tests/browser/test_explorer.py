@@ -42,21 +42,22 @@ POINTS = """() => {
 }"""
 
 PRESS = """async ([controls, name]) => {
-    const place = document.querySelector(controls);
-    const button = [...place.querySelectorAll('button')].find((each) => each.textContent === name);
+    // A page that is opened again may draw its outputs twice: the controls are looked up each time.
+    const activity = () => document.querySelector(controls)?.dataset.activity;
+    const button = () => [...document.querySelectorAll(`${controls} button`)].find((b) => b.textContent === name);
     let began;
     const shown = (...activities) => new Promise((show, fail) => {
-        const patience = setTimeout(() => fail(new Error(`${name} led to ${place.dataset.activity}`)), 90_000);
+        const patience = setTimeout(() => fail(new Error(`${name} led to ${activity()}`)), 90_000);
         new MutationObserver((_changes, observer) => {
-            if (!activities.includes(place.dataset.activity)) return;
+            if (!activities.includes(activity())) return;
             observer.disconnect();
             clearTimeout(patience);
             requestAnimationFrame(() => show(performance.now() - began));
-        }).observe(place, { attributeFilter: ['data-activity'] });
+        }).observe(document.body, { attributeFilter: ['data-activity'], childList: true, subtree: true });
     });
     const both = Promise.all([shown('stopping', 'paused', 'ended'), shown('paused', 'ended')]);
     began = performance.now();
-    button.click();
+    button().click();
     return both;
 }"""
 
@@ -209,22 +210,6 @@ def test_a_view_opened_later_shows_the_whole_history_and_goes_on(notebook: Open)
     page.page.reload()
     page.wait_for(f"(count) => ({POINTS})() === Number(count)", whole)
     until_activity(page, "ended")
-
-
-def test_a_run_goes_on_while_its_tab_is_closed(notebook: Open) -> None:
-    page = notebook("tab.ipynb", DIGITS, SHOW)
-    press(page, "Start")
-    until_points(page, 5)
-    page.save()
-    before = points(page)
-    page.page.goto("about:blank")
-    page.page.go_back()
-    page.wait_for(f"() => document.querySelector('{CONTROLS}')?.dataset.activity === 'running'")
-    until_points(page, before)  # the whole history, with what came while nobody looked
-    until_points(page, points(page))
-    press_and_time(page, "Stop")
-    page.wait_for(f"(count) => ({POINTS})() === Number(count)", page.run_code("print(len(explorer.run.iterates))"))
-    clean(page)
 
 
 def test_two_notebooks_run_at_once(notebook: Open) -> None:
