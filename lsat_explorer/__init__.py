@@ -80,6 +80,7 @@ from .tune import (
     ProximalGradient,
     Run,
     Status,
+    refit,
     tune,
 )
 
@@ -158,6 +159,7 @@ __all__ = [
     "multi_objective",
     "plots",
     "recipes",
+    "refit",
     "register_loss",
     "register_module",
     "tune",

@@ -395,3 +395,12 @@ def test_the_verdict_names_the_peer_that_is_better_or_as_soon(grid, missed):
     assert met == (not missed)
     assert [i for i, sentence in enumerate(sentences) if "MISSED by grid" in sentence] == missed
     assert all("Met" in sentence or "MISSED" in sentence for sentence in sentences)
+
+
+@pytest.mark.parametrize(("loss", "side"), [(0.5, "below"), (1.5, "above")])
+def test_a_loss_of_another_model_is_told_and_not_judged(loss, side):
+    other = peers.Search("random search", "himalaya", (loss,), loss, 0, 1.0, 1.0)
+    sentences, met = peers.verdict([searched("L-BFGS", [3.0, 2.0, 1.0]), other])
+    assert met
+    told = "Another model: random search with himalaya fits reaches"
+    assert sentences[2:] == [f"{told} {loss:.7f}, 5.0e-01 {side} L-BFGS. Not judged."]

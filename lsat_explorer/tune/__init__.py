@@ -7,6 +7,7 @@ from .driver import tune
 from .evaluation import Evaluation
 from .fitted import FittedModel
 from .iterate import Iterate, Status
+from .last_fit import refit
 from .multi_start import Grid, MultiStart
 from .problem import Problem
 from .proximal_gradient import LineSearch, ProximalGradient
@@ -30,5 +31,6 @@ __all__ = [
     "Run",
     "Status",
     "TestResult",
+    "refit",
     "tune",
 ]

@@ -12,7 +12,7 @@ from torch import Tensor
 
 from ..data.data import Data
 from ..engines.devices import resolve_device
-from ..engines.memory import MemoryRows, Moving
+from ..engines.memory import MemoryRows
 from ..model.choices import Fit
 from ..model.hyper_penalties import Frozen, HyperPenalty
 from ..model.losses import CrossEntropy, SquaredError
@@ -216,17 +216,21 @@ class Problem:
         weights = self.recipe.data_weights
         return None if weights is None else weights.log_weights(within("data_weights", omega), self._training_targets)
 
-    def coefficients(self, omega: Omega) -> tuple[Tensor, Outcome]:
+    def coefficients(self, omega: Omega, *, validation: bool = False) -> tuple[Tensor, Outcome]:
         """Return θ (n, m) of the fit to all training rows, what a fitted model reports, and the solve's outcome.
+
+        With ``validation`` the fit is to the validation rows too, each of weight one; a criterion that holds out has
+        them.
 
         One refinement with residuals of the rows in float64, r = XᵀW²(Y − Xθ) − Σ e^{2ω_j} R_jᵀR_j θ, which is zero at
         the solution: θ + G⁻¹ r undoes the rounding of float32 sums.
         """
         if self.precision is SINGLE:
-            return self.precisely().coefficients(omega)
+            return self.precisely().coefficients(omega, validation=validation)
         with torch.no_grad():
-            moving = self._moving_training(omega)
-            (solution,) = solve_fits(self, omega, [self._whole], moving)
+            fitted = Fit(tuple(range(len(self.parts))), ()) if validation else self._whole
+            moving = [self.parts[p].rows.moving(within("featurizer", omega)) for p in fitted.trained]
+            (solution,) = solve_fits(self, omega, [fitted], moving)
             if not solution.outcome.ok:
                 return solution.theta, solution.outcome
             penalty = torch.zeros_like(solution.factor.scaled)
@@ -234,7 +238,7 @@ class Problem:
                 matrix.add_to(penalty, omega[matrix.name])
             residual = -penalty @ solution.theta
             log_weights = self.log_weights(omega)
-            for p in self._whole.trained:
+            for p in fitted.trained:
                 part = self.parts[p]
                 residual += part.rows.normal_residual(moving[p], solution.theta, part.of(log_weights))
             return solution.theta + solution.solve(residual), solution.outcome
@@ -243,10 +247,6 @@ class Problem:
     def _whole(self) -> Fit:
         """The fit to all training rows."""
         return Fit(tuple(p for p, part in enumerate(self.parts) if part.index is not None), ())
-
-    def _moving_training(self, omega: Omega) -> list[Moving]:
-        featurizer = within("featurizer", omega)
-        return [part.rows.moving(featurizer) for part in self.parts if part.index is not None]
 
     def training_loss(self, at: Evaluation) -> float:
         """Return the same loss on the training rows, unweighted, each by the first fit that was trained on it."""

@@ -133,7 +133,7 @@ class Effect:
 
 def _weight(piece: Ridge | Smooth) -> str:
     exponent = 2 * piece.log_weight
-    return f"{math.exp(exponent):.3g}" if exponent < 700 else "∞"
+    return f"{math.exp(exponent):.4g}" if exponent < 700 else "∞"
 
 
 class Preview:

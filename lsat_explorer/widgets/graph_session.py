@@ -98,7 +98,7 @@ class GraphSession:
             "place": self._place,
             "select": lambda content: self.select(content["nodes"]),
             "choose": lambda content: self.choose(str(content["name"])),
-            "near": lambda content: self.count_near(content["k"]),
+            "near": self._count_near,
         }
 
     @property
@@ -145,15 +145,12 @@ class GraphSession:
     def choose(self, name: str) -> None:
         """Edit another graph; this is no step of its own."""
         self._undo.replace(self.state.choose(name))
+        self._waits = False
         self._settle()
 
     def select(self, nodes: list[int]) -> None:
         """Select these nodes, those that exist."""
         self.selected = [node for node in dict.fromkeys(nodes) if 0 <= node < self.state.graph.n]
-
-    def count_near(self, k: int) -> None:
-        """Take another number of neighbours for the pattern ``"nearest"``."""
-        self.k = k
 
     def take(self, data: Data | None) -> None:
         """Take other rows."""
@@ -186,12 +183,11 @@ class GraphSession:
         return Desk(self.sheet.names, self.sheet.shape, self._near.get(self.k), self.selected, self._node)
 
     def _find_near(self) -> None:
-        graph = self.state.graph
-        if self.k not in self._near or self._near[self.k].n != graph.n:
-            rows = (
-                None if self.data is None else self.data.train.inputs[:: -(-len(self.data.train) // _MOST_ROWS)].numpy()
-            )
-            self._near[self.k] = pattern("nearest", graph.n, rows=rows, k=self.k)
+        """Find the nearest columns, once for each number of neighbours."""
+        n, data = self.state.graph.n, self.data
+        if self.k not in self._near or self._near[self.k].n != n:
+            rows = None if data is None else data.train.inputs[:: -(-len(data.train) // _MOST_ROWS)].numpy()
+            self._near[self.k] = pattern("nearest", n, rows=rows, k=self.k)
 
     def _pick(self, content: Mapping[str, Any]) -> None:
         """Choose a node, or with the one that waits add or remove an edge."""
@@ -217,6 +213,9 @@ class GraphSession:
             self.selected = []
         else:
             self._node = -1
+
+    def _count_near(self, content: Mapping[str, Any]) -> None:
+        self.k = int(content["k"])
 
     def _place(self, content: Mapping[str, Any]) -> None:
         self.sheet.place(self.state.graph, str(content["placement"]))

@@ -6,15 +6,14 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn.functional import adaptive_avg_pool2d, conv2d
 
 from ..piece import Omega, register, whole
 from ..prepared import Block, Featurizer
 
 __all__ = ["RandomPatches"]
 
-_NUMBERS = 2**22
-"""Most responses held at once."""
+_CACHE, _CARD = 2**19, 2**26
+"""Most responses held at once, on a CPU and elsewhere: what stays in a CPU's cache takes less than half the time."""
 
 
 @register
@@ -117,21 +116,36 @@ def _images(rows: Tensor, shape: tuple[int, ...]) -> Tensor:
     return rows.reshape(-1, *shape).movedim(-1, 1)
 
 
+def _averaging(places: int, cells: int) -> Tensor:
+    """Return the matrix (cells, places) of means over parts from ⌊c q / cells⌋ up to ⌈(c + 1) q / cells⌉, q places."""
+    result = torch.zeros(cells, places, dtype=torch.float64)
+    for cell in range(cells):
+        start, end = cell * places // cells, -(-(cell + 1) * places // cells)
+        result[cell, start:end] = 1 / (end - start)
+    return result
+
+
 class _Patches(Block):
     def __init__(self, patches: Tensor, shape: tuple[int, ...], cells: int) -> None:
         # One layout, whatever the strides of the patches drawn: the arithmetic of a model read from a file is the same.
-        self._patches, self._shape, self._cells = patches.flatten().view(patches.shape), shape, cells
+        self._patches, self._shape = patches.flatten().view(patches.shape), shape
+        size = patches.shape[-1]
+        down, across = (_averaging(side - size + 1, cells) for side in shape[:2])
+        self._means = torch.kron(down, across).to(patches.device)
         self.width = len(patches) * cells**2
 
     def precompute(self, inputs: Tensor) -> Tensor:
-        size = self._patches.shape[-1]
-        places = (self._shape[0] - size + 1) * (self._shape[1] - size + 1)
-        chunk = max(1, _NUMBERS // (len(self._patches) * places))
-        return torch.cat([self._responses(rows) for rows in inputs.split(chunk)])
+        kernels, means = self._patches.flatten(1).mT.to(inputs.dtype), self._means.to(inputs.dtype)
+        held = _CACHE if inputs.device.type == "cpu" else _CARD
+        chunk = max(1, held // (max(kernels.shape) * means.shape[1]))
+        return torch.cat([self._responses(rows, kernels, means) for rows in inputs.split(chunk)])
 
-    def _responses(self, rows: Tensor) -> Tensor:
-        found = conv2d(_images(rows, self._shape), self._patches.to(rows.dtype)).relu_()
-        return adaptive_avg_pool2d(found, self._cells).flatten(1)
+    def _responses(self, rows: Tensor, kernels: Tensor, means: Tensor) -> Tensor:
+        """Return the features (N, s · cells²): one product with every place of the images, another to take means."""
+        size, places = self._patches.shape[-1], means.shape[1]
+        windows = _images(rows, self._shape).unfold(2, size, 1).unfold(3, size, 1).permute(0, 2, 3, 1, 4, 5)
+        responses = (windows.reshape(len(rows) * places, len(kernels)) @ kernels).relu_()
+        return (means @ responses.view(len(rows), places, kernels.shape[1])).mT.flatten(1)
 
     def features(self, omega: Omega, computed: Tensor) -> Tensor:
         return computed

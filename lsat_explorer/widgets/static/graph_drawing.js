@@ -17,7 +17,8 @@ const LABELS = { image: 90, line: 12, circle: 12, networkx: 24 }; // px between 
 const LETTERS = 16; // of a name in the drawing
 const STEPS = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, -1], ArrowDown: [0, 1] };
 
-// What is drawn: bytes of places (Float32) and of edges (Int32), groups of edges, names, marks. `on` is told what was meant.
+// What is drawn: bytes of places (Float32) and of edges (Int32), groups of edges, names, marks. `on` is told what was
+// meant.
 const graphDrawing = (on) => {
   const svg = make("svg", { tabindex: "0", role: "application", "aria-roledescription": "graph" });
   const layer = (name, tag = "g") => {
@@ -26,7 +27,8 @@ const graphDrawing = (on) => {
     return node;
   };
   const edges = layer("edges"), near = layer("near", "path"), nodes = layer("nodes", "path");
-  const selected = layer("selected", "path"), marks = layer("marks"), names = layer("names"), box = layer("box", "rect");
+  const selected = layer("selected", "path"), marks = layer("marks"), names = layer("names");
+  const box = layer("box", "rect");
   const mark = (name) => {
     const ring = make("circle", { class: `lsat-draw-${name}` });
     marks.append(ring);
@@ -51,9 +53,12 @@ const graphDrawing = (on) => {
     const width = Math.floor(across * zoom);
     const lettered = frame.spacing * Math.min(width, flat ? width : TALLEST * zoom) >= LABELS[kind];
     const long = lettered ? Math.max(...now.names.map((name) => Math.min(name.length, LETTERS))) * 6.6 : 0;
-    const pad = { image: [0, 0, 0, 0], line: [8 + 0.65 * long, 8, 8, 20 + 0.8 * long], circle: [14 + long, 14 + long, 18, 18],
-      networkx: [14, 16 + long, 14, 16] }[kind];
-    const height = flat ? 150 + pad[3] : Math.floor(kind === "image" ? width / frame.aspect : Math.min(across, TALLEST) * zoom);
+    const pad = {
+      image: [0, 0, 0, 0], line: [8 + 0.65 * long, 8, 8, 20 + 0.8 * long],
+      circle: [14 + long, 14 + long, 18, 18], networkx: [14, 16 + long, 14, 16],
+    }[kind];
+    const tallest = kind === "image" ? width / frame.aspect : Math.min(across, TALLEST) * zoom;
+    const height = flat ? 150 + pad[3] : Math.floor(tallest);
     const [left, right, top, bottom] = pad;
     const round = kind === "circle" ? Math.min(width - left - right, height - top - bottom) : 0; // a circle stays one
     const [wide, tall] = round ? [round, round] : [width - left - right, height - top - bottom];
@@ -76,7 +81,8 @@ const graphDrawing = (on) => {
   const segment = (a, b, shift) => {
     if (now.frame.placement === "line") {
       const wide = Math.abs(x[b] - x[a]) / 2, tall = clamp(wide, 3, y[a] - 8 - Math.abs(shift));
-      return `M${tenth(x[a])} ${tenth(y[a])}A${tenth(wide)} ${tenth(tall + shift)} 0 0 ${x[a] < x[b] ? 1 : 0} ${tenth(x[b])} ${tenth(y[b])}`;
+      const round = `A${tenth(wide)} ${tenth(tall + shift)} 0 0 ${x[a] < x[b] ? 1 : 0}`; // over the line
+      return `M${tenth(x[a])} ${tenth(y[a])}${round} ${tenth(x[b])} ${tenth(y[b])}`;
     }
     if (!shift) return `M${tenth(x[a])} ${tenth(y[a])}L${tenth(x[b])} ${tenth(y[b])}`;
     const dx = x[b] - x[a], dy = y[b] - y[a], length = Math.hypot(dx, dy) || 1;
@@ -149,7 +155,9 @@ const graphDrawing = (on) => {
     const toward = hover >= 0 ? hover : focused ? cursor : -1;
     const drawn = now.first >= 0 && toward >= 0 && toward !== now.first;
     line.style.display = drawn ? "" : "none";
-    if (drawn) for (const [name, value] of Object.entries({ x1: x[now.first], y1: y[now.first], x2: x[toward], y2: y[toward] })) line.setAttribute(name, value);
+    if (!drawn) return;
+    const ends = { x1: x[now.first], y1: y[now.first], x2: x[toward], y2: y[toward] };
+    for (const [name, value] of Object.entries(ends)) line.setAttribute(name, value);
   };
 
   const draw = (next, anew = false) => {

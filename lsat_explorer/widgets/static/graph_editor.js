@@ -1,11 +1,11 @@
-// Graphs drawn and edited: what a hand means is told to Python in messages, which stay in their order, and Python answers
-// with traits; nothing of a graph is decided here.
+// Graphs drawn and edited: what a hand means is told to Python in messages, which stay in their order, and Python
+// answers with traits; nothing of a graph is decided here.
 
 const SETTLE = 120; // ms a slider rests before its value is told
 const ZOOMS = [1, 1.5, 2, 3, 4, 6, 8, 12, 16, 24, 32];
 const HINT = "Click two nodes to add or remove an edge. Drag a box to select nodes.";
-const KEYS = "Arrow keys move from node to node, Enter on two of them adds or removes an edge, Shift with arrow keys selects a box, "
-  + "Escape lets go, Delete clears the edges inside the selection, plus and minus zoom.";
+const KEYS = "Arrow keys move from node to node, Enter on two of them adds or removes an edge, Shift with arrow keys "
+  + "selects a box, Escape lets go, Delete clears the edges inside the selection, plus and minus zoom.";
 
 const counted = (count, noun) => `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 let views = 0; // a datalist is found by an id
@@ -16,6 +16,9 @@ const button = (text, title, act, kind = "") => {
   node.addEventListener("click", act);
   return node;
 };
+const labelled = (text, control) => dom("label", {}, dom("span", { class: "lsat-muted", text }), control);
+const textField = (title, more = {}) =>
+  dom("input", { type: "text", spellcheck: "false", autocomplete: "off", title, ...more });
 const card = (title, ...content) => {
   const heading = dom("span", { class: "lsat-strong", text: title });
   const facts = dom("span", { class: "lsat-muted lsat-push" });
@@ -33,21 +36,20 @@ const download = (name, text) => {
 // Every graph by its name; the chosen one with its weight, its block and what else it is.
 const graphsCard = (model, tell) => {
   const list = dom("div", { class: "lsat-editor-graphs", role: "group", "aria-label": "Graph that is edited" });
-  const name = dom("input", { type: "text", spellcheck: "false", autocomplete: "off", title: "Name of this regularizer in ω" });
-  const block = dom("input", {
-    type: "text", spellcheck: "false", autocomplete: "off", placeholder: "all features",
-    title: "Block of features that the graph is on; empty for all features",
-  });
+  const name = textField("Name of this regularizer in ω");
+  const block = textField("Block of features that the graph is on; empty for all", { placeholder: "all features" });
   const meaning = "e^{2ω}: how much the differences across the graph's edges count in the fit";
-  const slider = dom("input", { type: "range", min: "-10", max: "10", step: "0.05", "aria-label": "Weight", title: meaning });
-  const field = dom("input", { type: "text", inputmode: "decimal", class: "lsat-number", "aria-label": "Weight, value", title: meaning });
+  const slider = dom("input", {
+    type: "range", min: "-10", max: "10", step: "0.05", "aria-label": "Weight", title: meaning,
+  });
+  const field = textField(meaning, { inputmode: "decimal", class: "lsat-number", "aria-label": "Weight, value" });
   const label = dom("span", { class: "lsat-muted" }, "weight e", dom("sup", { text: "2ω" }));
   const weight = dom("div", { class: "lsat-setting" }, label, slider, field);
-  const add = button("+ Add a graph", "One more graph on the same nodes, a regularizer with a weight of its own", () => tell("add"), "lsat-editor-add");
+  const more = "One more graph on the same nodes, a regularizer with a weight of its own";
+  const add = button("+ Add a graph", more, () => tell("add"), "lsat-editor-add");
   const remove = button("Remove", "Remove this graph and its weight", () => tell("remove"));
   const { node, facts } = card("Graphs", list, weight,
-    dom("div", { class: "lsat-editor-fields" }, dom("label", {}, dom("span", { class: "lsat-muted", text: "name" }), name),
-      dom("label", {}, dom("span", { class: "lsat-muted", text: "block" }), block)),
+    dom("div", { class: "lsat-editor-fields" }, labelled("name", name), labelled("block", block)),
     dom("div", { class: "lsat-editor-ends" }, add, remove));
   name.addEventListener("change", () => tell("rename", { name: name.value }));
   block.addEventListener("change", () => tell("block", { block: block.value }));
@@ -63,8 +65,9 @@ const graphsCard = (model, tell) => {
     list.replaceChildren(...graphs.map((graph, slot) => {
       const swatch = dom("span", { class: "lsat-editor-swatch", "aria-hidden": "true" });
       swatch.style.background = `var(--lsat-graph-${slot % COLOURS})`;
-      const choose = dom("button", { type: "button", "aria-pressed": String(graph.name === active), title: `Edit ${graph.name}` },
-        swatch, dom("span", { class: "lsat-editor-name", text: graph.name }),
+      const pressed = String(graph.name === active);
+      const choose = dom("button", { type: "button", "aria-pressed": pressed, title: `Edit ${graph.name}` }, swatch,
+        dom("span", { class: "lsat-editor-name", text: graph.name }),
         dom("span", { class: "lsat-muted lsat-push", text: `${graph.about} · weight ${graph.weight}` }));
       choose.addEventListener("click", () => tell("choose", { name: graph.name }));
       return choose;
@@ -87,9 +90,11 @@ const graphsCard = (model, tell) => {
 const edgesCard = (model, tell) => {
   const presets = dom("div", { class: "lsat-editor-presets", role: "group", "aria-label": "Replace all edges by" });
   const k = dom("input", { type: "number", min: "1", max: "99", title: "Neighbours of each column for Nearest" });
-  const nearest = dom("label", { class: "lsat-editor-k" }, dom("span", { class: "lsat-muted", text: "k" }), k);
+  const nearest = labelled("k", k);
+  nearest.className = "lsat-editor-k";
   k.addEventListener("change", () => tell("near", { k: Math.max(1, Math.round(Number(k.value)) || 1) }));
-  const { node, heading, facts } = card("Edges", dom("div", { class: "lsat-muted", text: "Replace all edges by" }), presets);
+  const what = dom("div", { class: "lsat-muted", text: "Replace all edges by" });
+  const { node, heading, facts } = card("Edges", what, presets);
   const update = () => {
     const { patterns } = model.get("_frame"), { preset, counts } = model.get("_shown");
     heading.textContent = `Edges of ${model.get("active")}`;
@@ -115,17 +120,20 @@ const nodeCard = (model, tell) => {
     }
   };
   const input = (title) => {
-    const node = dom("input", { type: "text", list: id, autocomplete: "off", spellcheck: "false", title });
+    const node = textField(title, { list: id });
     node.addEventListener("focus", fill);
     return node;
   };
   const find = input("Name or number of a node"), meet = input("Name or number of the node at the other end");
   find.addEventListener("change", () => tell("find", { text: find.value }));
-  const toggle = button("Toggle edge", "Add the edge between the two nodes, or remove it", () => { tell("meet", { text: meet.value }); meet.value = ""; });
+  const toggle = button("Toggle edge", "Add the edge between the two nodes, or remove it", () => {
+    tell("meet", { text: meet.value });
+    meet.value = "";
+  });
   meet.addEventListener("keydown", (event) => { if (event.key === "Enter") toggle.click(); });
   const list = dom("div", { class: "lsat-editor-neighbours" });
-  const edge = dom("div", { class: "lsat-row" }, dom("label", {}, dom("span", { class: "lsat-muted", text: "edge to" }), meet), toggle);
-  const { node, facts } = card("Node", dom("label", {}, dom("span", { class: "lsat-muted", text: "name" }), find), list, edge, names);
+  const edge = dom("div", { class: "lsat-row" }, labelled("edge to", meet), toggle);
+  const { node, facts } = card("Node", labelled("name", find), list, edge, names);
   const update = () => {
     const { node: chosen, first } = model.get("_shown");
     edge.hidden = !chosen;
@@ -138,7 +146,8 @@ const nodeCard = (model, tell) => {
     find.value = chosen.name;
     facts.textContent = counted(chosen.count, "neighbour");
     list.replaceChildren(...chosen.neighbours.map(([other, name]) => {
-      const gone = button(`${name} ×`, `Remove the edge from ${chosen.name} to ${name}`, () => tell("toggle", { a: chosen.number, b: other }));
+      const remove = () => tell("toggle", { a: chosen.number, b: other });
+      const gone = button(`${name} ×`, `Remove the edge from ${chosen.name} to ${name}`, remove);
       gone.setAttribute("aria-label", gone.title);
       return gone;
     }), ...(chosen.count > chosen.neighbours.length ? [`and ${chosen.count - chosen.neighbours.length} more`] : []));
@@ -153,7 +162,7 @@ const selectionCard = (model, tell) => {
   const act = (label, title, name) => button(label, title, () => tell(name, { pattern: choice.value }));
   const hint = dom("div", { class: "lsat-muted", text: "Drag a box over nodes, or hold Shift with the arrow keys." });
   const row = dom("div", { class: "lsat-row lsat-editor-picked" },
-    dom("label", {}, dom("span", { class: "lsat-muted", text: "pattern" }), choice),
+    labelled("pattern", choice),
     act("Join", "Add the edges of this pattern between selected nodes", "join"),
     act("Cut", "Remove the edges of this pattern between selected nodes", "cut"),
     button("Clear inside", "Remove every edge between two selected nodes (Delete)", () => tell("clear")),
@@ -181,10 +190,12 @@ const effectCard = (model) => {
   const pictures = dom("div", { class: "lsat-editor-pictures" });
   const table = dom("table", { class: "lsat-table" });
   const words = dom("div", { class: "lsat-muted", role: "status" });
-  const { node, facts } = card("Effect on θ", dom("div", { class: "lsat-editor-effect" }, pictures, dom("div", {}, table, words)));
+  const inside = dom("div", { class: "lsat-editor-effect" }, pictures, dom("div", {}, table, words));
+  const { node, facts } = card("Effect on θ", inside);
   facts.replaceChildren(chooser);
   const colour = (variable) => { // as the theme has it now, whatever way it is written
-    const probe = dom("span"), brush = dom("canvas", { width: 1, height: 1 }).getContext("2d", { willReadFrequently: true });
+    const probe = dom("span"), point = dom("canvas", { width: 1, height: 1 });
+    const brush = point.getContext("2d", { willReadFrequently: true });
     probe.style.color = `var(${variable})`;
     node.append(probe);
     brush.fillStyle = getComputedStyle(probe).color;
@@ -204,14 +215,18 @@ const effectCard = (model) => {
     return dom("figure", {}, canvas, dom("figcaption", { class: "lsat-muted", text: caption }));
   };
   const curves = (before, after, limit, captions) => {
-    const drawn = make("svg", { viewBox: "0 0 300 96", preserveAspectRatio: "none", role: "img", "aria-label": "θ of each feature, in order, before and after" });
+    const drawn = make("svg", { viewBox: "0 0 300 96", preserveAspectRatio: "none", role: "img" });
+    drawn.setAttribute("aria-label", "θ of each feature, in order, before and after");
+    const look = (which) => (which ? "lsat-editor-after" : "lsat-editor-before");
+    const high = (value) => tenth(48 - 44 * clamp(value / limit, -1.05, 1.05));
     drawn.append(make("line", { x1: 0, x2: 300, y1: 48, y2: 48 }));
     [before, after].forEach((values, which) => {
-      const points = [...values].map((value, i) => `${tenth((300 * (i + 0.5)) / values.length)},${tenth(48 - 44 * clamp(value / limit, -1.05, 1.05))}`);
-      drawn.append(make("polyline", { points: points.join(" "), class: which ? "lsat-editor-after" : "lsat-editor-before" }));
+      const points = [...values].map((value, i) => `${tenth((300 * (i + 0.5)) / values.length)},${high(value)}`);
+      drawn.append(make("polyline", { points: points.join(" "), class: look(which) }));
     });
-    const keys = captions.map((text, which) => dom("span", { class: which ? "lsat-editor-after" : "lsat-editor-before" }, text));
-    return [dom("figure", { class: "lsat-editor-curves" }, drawn, dom("figcaption", { class: "lsat-row lsat-muted" }, ...keys))];
+    const keys = captions.map((text, which) => dom("span", { class: look(which), text }));
+    const caption = dom("figcaption", { class: "lsat-row lsat-muted" }, ...keys);
+    return [dom("figure", { class: "lsat-editor-curves" }, drawn, caption)];
   };
   const update = () => {
     const effect = model.get("_effect"), theta = numbers(model.get("_theta"), Float32Array);
@@ -229,20 +244,30 @@ const effectCard = (model) => {
     pictures.hidden = table.hidden = !ready;
     if (!ready) return;
     const n = theta.length / 2, [before, after] = [theta.subarray(0, n), theta.subarray(n)];
-    pictures.replaceChildren(...(effect.shape.length
-      ? [image(before, effect.shape, effect.limit, effect.captions[0]), image(after, effect.shape, effect.limit, effect.captions[1])]
-      : curves(before, after, effect.limit, effect.captions)));
-    const head = ["quick fit", "before", "after"].map((text, i) => dom("th", { scope: "col", text, class: i ? "lsat-number" : "" }));
-    table.replaceChildren(dom("thead", {}, dom("tr", {}, ...head)), dom("tbody", {}, ...effect.facts.map(([what, ...values]) =>
-      dom("tr", {}, dom("td", { text: what }), ...values.map((text) => dom("td", { class: "lsat-number", text }))))));
+    const { shape, limit, captions, facts: lines } = effect;
+    pictures.replaceChildren(...(shape.length
+      ? [before, after].map((values, which) => image(values, shape, limit, captions[which]))
+      : curves(before, after, limit, captions)));
+    const cell = (tag, text, i) => {
+      const scope = tag === "th" ? { scope: "col" } : {};
+      return dom(tag, { text, class: i ? "lsat-number" : "", ...scope });
+    };
+    const row = (tag, texts) => dom("tr", {}, ...texts.map((text, i) => cell(tag, text, i)));
+    table.replaceChildren(dom("thead", {}, row("th", ["quick fit", "before", "after"])),
+      dom("tbody", {}, ...lines.map((line) => row("td", line))));
   };
   return { node, update };
 };
 
 // Edges as text and as a file, and the code that makes the regularizer.
 const listPanel = (model, tell) => {
-  const area = dom("textarea", { rows: "8", spellcheck: "false", title: "Two nodes a line, numbers or names; lines that begin with # are passed over" });
-  const file = dom("input", { type: "file", accept: ".csv,.txt,.tsv,text/*", class: "lsat-sr", tabindex: "-1", "aria-hidden": "true" });
+  const area = dom("textarea", {
+    rows: "8", spellcheck: "false",
+    title: "Two nodes a line, numbers or names; lines that begin with # are passed over",
+  });
+  const file = dom("input", {
+    type: "file", accept: ".csv,.txt,.tsv,text/*", class: "lsat-sr", tabindex: "-1", "aria-hidden": "true",
+  });
   let typed = false; // what somebody is typing is not overwritten
   area.addEventListener("input", () => { typed = true; });
   const read = (text) => { typed = false; tell("read", { text }); };
@@ -252,18 +277,24 @@ const listPanel = (model, tell) => {
   });
   const label = dom("span", { class: "lsat-muted" });
   const code = dom("pre", { class: "lsat-code", tabindex: "0", "aria-label": "The regularizer as Python" });
-  const copyList = copyButton("Copy list", () => area.value), copyCode = copyButton("Copy code", () => code.textContent);
+  const copyList = copyButton("Copy list", () => area.value);
+  const copyCode = copyButton("Copy code", () => code.textContent);
   copyList.title = "Copy the list of edges";
   copyCode.title = "Copy the regularizer as Python";
-  const panel = dom("details", { class: "lsat-editor-list" }, dom("summary", { text: "Edge list and code", title: "Take the edges away as text, a file or Python, or bring them in" }),
+  const summary = dom("summary", {
+    text: "Edge list and code", title: "Take the edges away as text, a file or Python, or bring them in",
+  });
+  const panel = dom("details", { class: "lsat-editor-list" }, summary,
     dom("div", { class: "lsat-editor-two" },
       dom("div", {}, dom("label", { class: "lsat-editor-area" }, label, area),
         dom("div", { class: "lsat-row" },
           button("Replace edges by list", "Make these lines the edges of the graph", () => read(area.value)),
           copyList,
           button("Download CSV", "Save the edges as a file of comma separated values", () => tell("csv"), "lsat-link"),
-          button("Open file…", "Replace the edges by those of a text or CSV file", () => file.click(), "lsat-link"), file)),
-      dom("div", {}, dom("span", { class: "lsat-muted", text: "Regularizer as Python" }), code, dom("div", { class: "lsat-row" }, copyCode))));
+          button("Open file…", "Replace the edges by those of a text or CSV file", () => file.click(), "lsat-link"),
+          file)),
+      dom("div", {}, dom("span", { class: "lsat-muted", text: "Regularizer as Python" }), code,
+        dom("div", { class: "lsat-row" }, copyCode))));
   panel.addEventListener("toggle", () => {
     if (model.get("_listing") === panel.open) return;
     model.set("_listing", panel.open);
@@ -306,14 +337,16 @@ function render({ model, el }) {
 
   const placement = dom("select", { title: "Where nodes are drawn; it changes no edge" });
   placement.addEventListener("change", () => tell("place", { placement: placement.value }));
-  const again = button("Lay out again", "Ask networkx for places that suit the present edges", () => tell("place", { placement: "networkx" }));
-  const out = button("−", "Zoom out (minus)", () => zoomBy(-1)), closer = button("+", "Zoom in (plus, or Ctrl with the wheel)", () => zoomBy(1));
+  const again = button("Lay out again", "Ask networkx for places that suit the present edges",
+    () => tell("place", { placement: "networkx" }));
+  const out = button("−", "Zoom out (minus)", () => zoomBy(-1));
+  const closer = button("+", "Zoom in (plus, or Ctrl with the wheel)", () => zoomBy(1));
   out.setAttribute("aria-label", "Zoom out");
   closer.setAttribute("aria-label", "Zoom in");
   const scale = button("", "Show the whole graph", () => set("_zoom", 1), "lsat-editor-scale");
   const undo = button("Undo", "", () => tell("undo")), redo = button("Redo", "", () => tell("redo"));
   const bar = dom("div", { class: "lsat-row lsat-editor-bar" },
-    dom("label", {}, dom("span", { class: "lsat-muted", text: "Nodes" }), placement), again,
+    labelled("Nodes", placement), again,
     dom("span", { class: "lsat-segments", role: "group", "aria-label": "Zoom" }, out, scale, closer),
     dom("span", { class: "lsat-segments lsat-push", role: "group", "aria-label": "History" }, undo, redo));
 
@@ -369,7 +402,8 @@ function render({ model, el }) {
     scale.setAttribute("aria-label", `Zoom ${scale.textContent}, show the whole graph`);
     out.disabled = zoom <= ZOOMS[0];
     closer.disabled = zoom >= ZOOMS[ZOOMS.length - 1];
-    for (const [control, word, label, keys] of [[undo, "Undo", back, "Ctrl+Z"], [redo, "Redo", forth, "Ctrl+Shift+Z"]]) {
+    const steps = [[undo, "Undo", back, "Ctrl+Z"], [redo, "Redo", forth, "Ctrl+Shift+Z"]];
+    for (const [control, word, label, keys] of steps) {
       control.disabled = !label;
       control.title = label ? `${word}: ${label} (${keys})` : `Nothing to ${word.toLowerCase()}`;
     }
@@ -390,7 +424,10 @@ function render({ model, el }) {
   model.on("msg:custom", answer);
 
   // one drawing per message, whatever number of traits it brings
-  const parts = { drawGraph, drawBar, graphs: graphs.update, edges: edges.update, node: node.update, selection: selection.update, effect: effect.update, list: list.update, drawBackdrop, complain, names: node.forget };
+  const parts = {
+    drawGraph, drawBar, drawBackdrop, complain, graphs: graphs.update, edges: edges.update, node: node.update,
+    selection: selection.update, effect: effect.update, list: list.update, names: node.forget,
+  };
   const due = new Set();
   const later = (...names) => () => {
     if (!due.size) queueMicrotask(() => {
@@ -404,13 +441,18 @@ function render({ model, el }) {
     [["_edges", "_places", "_zoom", "_selected"], later("drawGraph")],
     [["_shown", "active"], later("drawGraph", "drawBar", "graphs", "edges", "node", "list")],
     [["_frame"], later("drawGraph", "drawBar", "edges", "selection")], [["_k"], later("edges")],
-    [["_zoom"], later("drawBar")], [["_names"], later("names", "drawGraph", "node")], [["_selected"], later("selection")],
+    [["_zoom"], later("drawBar")], [["_selected"], later("selection")],
+    [["_names"], later("names", "drawGraph", "node")],
     [["_effect", "_theta", "_class"], later("effect")], [["_text", "_source", "_listing"], later("list")],
     [["_backdrop"], later("drawBackdrop")], [["_problem"], later("complain")],
   ];
   const end = follow(model, watched);
   let zoomed = model.get("_zoom");
-  const recentre = () => { if (model.get("_zoom") !== zoomed) queueMicrotask(() => { zoomed = model.get("_zoom"); drawing.centre(); }); };
+  const recentre = () => {
+    if (model.get("_zoom") === zoomed) return;
+    zoomed = model.get("_zoom");
+    queueMicrotask(drawing.centre); // once it is drawn
+  };
   model.on("change:_zoom", recentre);
   let width = 0;
   const watch = new ResizeObserver(() => {
