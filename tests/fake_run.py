@@ -19,6 +19,7 @@ class FakeRun:
         self.recipe, self.data, self.last = recipe or Recipe(), data, last
         self.problem: Any = None
         self.iterates: list[Iterate] = []
+        self.limit: int | None = None
         self.status, self.message = Status.READY, "Not started."
         self.gate = threading.Event()
         self.gate.set()

@@ -10,7 +10,7 @@ from sklearn.metrics import log_loss
 
 import lsat_explorer as lsat
 from lsat_explorer.engines.memory import MemoryRows
-from lsat_explorer.solve.gram import CHUNK
+from lsat_explorer.solve.gram import CHUNK, READ
 from lsat_explorer.solve.precision import DOUBLE, SINGLE
 
 
@@ -189,6 +189,26 @@ def test_rows_in_several_chunks_give_the_same_sums():
         assert torch.allclose(rows.transposed(at, Y), features.mT @ Y)
         weighted = (2 * w).exp()[:, None] * (Y - features @ theta)
         assert torch.allclose(rows.normal_residual(at, theta, w), features.mT @ weighted)
+
+
+@pytest.mark.parametrize("weights", [None, 0.3], ids=["rows that weigh one", "row weights"])
+def test_rows_that_are_seldom_read_are_the_same_rows_without_a_copy(weights):
+    generator = torch.Generator().manual_seed(0)
+    X = 50 + 3 * torch.randn(READ + 77, 5, generator=generator, dtype=torch.float32)
+    Y = torch.randn(len(X), 2, generator=generator, dtype=torch.float64)
+    featurizer = lsat.Concat(x=lsat.Scale(tuned=False), raw=lsat.Identity(), one=lsat.Constant())
+    prepared = featurizer.prepare(X, Y, generator)
+    log_weight = None if weights is None else weights * torch.randn(len(X), generator=generator, dtype=torch.float64)
+    options = {"precision": DOUBLE, "device": torch.device("cpu"), "log_weight": log_weight}
+    stored, read = (MemoryRows(prepared, X, Y, {}, set(), seldom=seldom, **options) for seldom in (False, True))
+    at = stored.moving({})
+    assert torch.equal(read.moments(at).gram, stored.moments(at).gram)
+    assert torch.equal(read.moments(at).cross, stored.moments(at).cross)
+    theta = torch.randn(11, 2, generator=generator, dtype=torch.float64)
+    assert torch.allclose(read.predict(at, theta), stored.predict(at, theta), rtol=1e-13)
+    assert torch.equal(read.transposed(at, Y), stored.transposed(at, Y))
+    kept = {name for name, block in read._still.items() if isinstance(block, torch.Tensor)}
+    assert kept == {"one"}
 
 
 def _rows(X, Y, precision, **options):

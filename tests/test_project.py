@@ -213,15 +213,16 @@ def test_a_kernel_is_told_of_mnist_only_where_it_is(there, tmp_path, monkeypatch
     assert machine.environment().get("LSAT_MNIST") == (str(usual) if there else None)
 
 
-def test_without_mnist_its_notebook_ends_with_the_sentence_of_the_library(tmp_path, monkeypatch):
-    cells = json.loads((ROOT / "notebooks" / "02_mnist_paper.ipynb").read_text(encoding="utf-8"))["cells"]
+@pytest.mark.parametrize("name", ["02_mnist_paper.ipynb", "05_one_percent.ipynb"])
+def test_without_mnist_its_notebooks_end_with_the_sentence_of_the_library(name, tmp_path, monkeypatch):
+    cells = json.loads((ROOT / "notebooks" / name).read_text(encoding="utf-8"))["cells"]
     source = next("".join(cell["source"]) for cell in cells if cell["cell_type"] == "code")
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("LSAT_MNIST", raising=False)
     # The threads are this process's, and other tests count on them.
     monkeypatch.setattr("torch.set_num_threads", lambda number: None)
     with pytest.raises(SystemExit, match=r"`lsat-explorer data mnist .*` fetches the"):
-        exec(compile(source, "02_mnist_paper.ipynb", "exec"), {})
+        exec(compile(source, name, "exec"), {})
 
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")

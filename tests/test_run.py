@@ -6,6 +6,7 @@ import itertools
 import math
 import threading
 from dataclasses import dataclass
+from importlib import import_module
 
 import numpy as np
 import pandas
@@ -18,6 +19,7 @@ from torch import Tensor
 
 import lsat_explorer as lsat
 from lsat_explorer import Status
+from lsat_explorer.engines.heap import Heap
 from lsat_explorer.model.losses import Loss
 from test_problem import ARCHETYPES, STACK, make_data
 
@@ -317,6 +319,51 @@ def test_a_changed_recipe_restarts_the_step_rule_from_the_present_point():
         run.change(other.replace(hyper_penalties={"data_weights.log_wieght": lsat.Frozen()}))
 
 
+def test_a_temperature_is_switched_on_and_off_in_the_middle_of_a_run(tmp_path):
+    method = lsat.ProximalGradient(step=5.0, tolerance=0.0, max_iterations=12)
+    off = lsat.Recipe(loss=lsat.CrossEntropy(), method=method)
+    on = off.replace(loss=lsat.CrossEntropy(temperature=True))
+    name, data = "loss.log_temperature", lsat.datasets.digits()
+    run = lsat.Run(off, data)
+    for iterate in run.steps():
+        if iterate.number == 3:
+            run.change(on)
+            assert run.model.recipe == off
+    before, after = run.iterates[3], run.iterates[4]
+    assert name not in before.omega
+    assert float(after.omega[name]) == 0.0  # where it starts the loss is what it was
+    assert after.loss == pytest.approx(before.loss, rel=1e-12)
+    assert float(run.omega[name]) > 0.1
+    assert run.iterates[-1].loss < before.loss - 0.1
+    assert len(run.model.predict(data.test.inputs)) == len(data.test)
+    rows = run.problem.parts
+    run.save(tmp_path / "run")
+    again = lsat.Run.load(tmp_path / "run", data)
+    assert [set(i.omega) for i in again.iterates] == [set(i.omega) for i in run.iterates]
+    run.change(off)
+    assert name not in next(iter(run.steps())).omega
+    assert run.problem.parts is rows
+
+
+def test_a_threshold_and_a_patience_are_changed_in_the_middle_of_a_run():
+    data = make_data(task="regression")
+    recipe = lsat.Recipe(
+        loss=lsat.Huber(0.1),
+        early_stopping=lsat.EarlyStopping(patience=50),
+        method=lsat.ProximalGradient(step=1e-3, tolerance=0.0, max_iterations=30),
+    )
+    run = lsat.Run(recipe, data)
+    for iterate in run.steps():
+        if iterate.number == 3:
+            run.change(recipe.replace(loss=lsat.Huber(2.0), early_stopping=lsat.EarlyStopping(patience=1)))
+    old, new = run.iterates[3], run.iterates[4]
+    alone = lsat.Problem(run.recipe, data).evaluate(old.omega)
+    assert new.loss == pytest.approx(alone.loss, rel=1e-12)
+    assert new.loss != pytest.approx(old.loss, rel=1e-3)
+    with pytest.raises(ValueError, match="loss differ"):
+        run.change(recipe.replace(loss=lsat.SquaredError()))
+
+
 def test_history_is_a_table_of_scalars():
     run = lsat.tune(lsat.Recipe(method=QUICK), make_data(), progress=False)
     history = run.history()
@@ -482,3 +529,20 @@ def test_a_tolerance_below_rounding_is_said():
     run = lsat.tune(lsat.Recipe(method=lsat.ProximalGradient(tolerance=1e-9)), large, progress=False)
     assert run.status is Status.STALLED
     assert "out of reach" in run.message
+
+
+def test_a_heap_is_tidied_no_more_often_than_asked(monkeypatch):
+    seen = []
+    monkeypatch.setattr("lsat_explorer.engines.heap._trim", lambda: seen.append)
+    assert not Heap(period=3600.0).tidy()
+    assert seen == []
+    assert Heap(period=0.0).tidy()
+    assert seen == [0]
+
+
+def test_a_run_tidies_the_heap(monkeypatch):
+    seen = []
+    monkeypatch.setattr("lsat_explorer.engines.heap._trim", lambda: seen.append)
+    monkeypatch.setattr(import_module("lsat_explorer.tune.run"), "Heap", lambda: Heap(period=0.0))
+    run = lsat.tune(lsat.Recipe(method=lsat.LBFGS(max_iterations=3)), make_data(), progress=False)
+    assert len(seen) == len(run.iterates)

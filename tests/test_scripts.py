@@ -99,8 +99,7 @@ def test_strict_nbval_passes_twice_and_fails_when_a_shipped_notebook_takes_anoth
 def test_without_mnist_and_chromium_the_rest_runs_and_the_omissions_are_named(tmp_path, monkeypatch, capsys):
     monkeypatch.setenv("LSAT_MNIST", str(tmp_path))
     monkeypatch.setattr(execute_notebooks, "FOLDER", tmp_path)
-    monkeypatch.setattr(execute_notebooks, "MNIST_NOTEBOOK", tmp_path / "02_mnist_paper.ipynb")
-    for name in ("01_first_look.ipynb", "02_mnist_paper.ipynb"):
+    for name in ("01_first_look.ipynb", *execute_notebooks.MNIST_NOTEBOOKS):
         write(tmp_path / name, "1")
     monkeypatch.delenv("LSAT_CHROMIUM", raising=False)
     monkeypatch.setattr("shutil.which", lambda name: None)
@@ -108,6 +107,7 @@ def test_without_mnist_and_chromium_the_rest_runs_and_the_omissions_are_named(tm
     out = capsys.readouterr().out
     assert f"left out: the tests marked mnist, because the MNIST files are not in {tmp_path}" in out
     assert "left out: 02_mnist_paper.ipynb, because" in out
+    assert "left out: 05_one_percent.ipynb, because" in out
     assert "left out: tests/browser, because" in out
     assert steps[:-1] == [*run_tests.LINT, run_tests.TESTS]
     assert steps[-1] == [*run_tests.NOTEBOOKS, str(tmp_path / "01_first_look.ipynb")]

@@ -16,14 +16,6 @@ from PIL import Image
 import lsat_explorer as lsat
 from lsat_explorer.widgets import WeightBrowser
 from lsat_explorer.widgets.base import Pictured, View
-from lsat_explorer.widgets.rows import (
-    RowValues,
-    name_of,
-    page_of,
-    span_text,
-    weight_places,
-    weight_text,
-)
 
 HOSTILE = ["<img src=x onerror=alert(1)>", "🎉 $x$", "n" * 300, "plain"]
 
@@ -34,6 +26,7 @@ class FakeRun:
     def __init__(self, data: lsat.Data, weights: np.ndarray | None = None) -> None:
         self.data = data
         self.now = np.ones(len(data.train)) if weights is None else weights
+        self.iterates: list[lsat.Iterate] = []
 
     def weights(self) -> np.ndarray:
         return self.now
@@ -65,68 +58,6 @@ def sent(browser: WeightBrowser, *names: str) -> dict[str, Any]:
 def shown(browser: WeightBrowser) -> dict[str, Any]:
     described: dict[str, Any] = sent(browser, "_shown")["_shown"]
     return described
-
-
-# the order and the pages, as plain functions
-
-
-def test_a_page_is_in_order_and_ties_stay_in_the_order_of_the_data() -> None:
-    weights = [1.0, 0.5, np.nan, 0.5, 2.0, 0.5]
-    assert page_of(weights, "lightest", 1, 10).positions.tolist() == [1, 3, 5, 0, 4, 2]
-    assert page_of(weights, "heaviest", 1, 10).positions.tolist() == [4, 0, 1, 3, 5, 2]
-
-
-@pytest.mark.parametrize("size", [1, 3, 4, 10, 11, 500])
-@pytest.mark.parametrize("order", ["lightest", "heaviest"])
-def test_pages_hold_every_row_once(order: str, size: int) -> None:
-    weights = np.random.default_rng(0).random(10)
-    pages = page_of(weights, order, 1, size).pages
-    rows = np.concatenate([page_of(weights, order, number, size).positions for number in range(1, pages + 1)])
-    assert sorted(rows) == list(range(10))
-    assert np.all(np.diff(weights[rows]) >= 0) == (order == "lightest")
-
-
-def test_a_page_beyond_the_last_is_the_last_and_no_rows_make_one_empty_page() -> None:
-    assert page_of([1.0, 2.0, 3.0], "lightest", 99, 2).positions.tolist() == [2]
-    assert page_of([1.0, 2.0, 3.0], "lightest", -1, 2).number == 1
-    for empty in (page_of([], "lightest", 1, 2), page_of([1.0], "lightest", 1, 2, keep=[False])):
-        assert (len(empty.positions), empty.number, empty.pages, empty.total) == (0, 1, 1, 0)
-
-
-def test_pages_refuse_what_does_not_exist() -> None:
-    with pytest.raises(ValueError, match="order is 'doubt'"):
-        page_of([1.0], "doubt", 1, 1)
-    with pytest.raises(ValueError, match="0 rows"):
-        page_of([1.0], "lightest", 1, 0)
-
-
-def test_weights_are_told_apart_in_words() -> None:
-    assert span_text([0.2944, 4.13]) == "weights 0.29 to 4.13"
-    assert span_text([0.99871, 1.00202]) == "weights 0.9987 to 1.0020"
-    assert span_text([1.0, 1.0]) == "all weights are 1.00"
-    assert span_text([np.nan]) == span_text([]) == "no weights"
-    assert weight_places([1.0, 1.0 + 1e-12]) == 5
-    assert weight_text(0.0) == "0.00"
-    assert weight_text(np.inf) == "–"
-
-
-def test_names_are_one_line_of_text() -> None:
-    assert name_of("a\n b") == "a b"
-    assert name_of("") == "(empty)"
-    assert len(name_of("n" * 300)) == 120
-    assert name_of(np.array([0.5, 2.0])) == "0.5, 2"
-    assert name_of(pd.Timestamp("2024-05-01")) == "2024-05-01 00:00:00"
-
-
-def test_rows_without_images_show_how_they_deviate() -> None:
-    inputs = np.zeros((4, 3))
-    inputs[0, 1:], inputs[1, 2] = (6.0, -1.0), -0.5  # hand: 4.5 / 2.598 and -0.625 / 0.415 deviations
-    values = RowValues(inputs, ["constant", "<b>", "small"])
-    assert values.graphs(np.array([0]))[0] == [0.0, 1.73, -1.51]
-    assert values.unusual(np.array([0]), most=2)[0] == [("<b>", "6"), ("small", "-1")]
-    wide = RowValues(np.random.default_rng(0).standard_normal((5, 1000)), [str(i) for i in range(1000)])
-    assert len(wide.graphs(np.array([0, 1]))[1]) <= 48
-    assert values.graphs(np.array([], dtype=int)) == []
 
 
 # the widget
@@ -211,7 +142,7 @@ def test_settings_that_do_not_exist_are_refused(run: FakeRun) -> None:
     browser = WeightBrowser(run)
     pages = shown(browser)["pages"]
     for name, value, said in [
-        ("order", "doubt", "order is 'doubt', expected 'lightest' or 'heaviest'"),
+        ("order", "doubt", "order is 'doubt', expected one of 'lightest', 'heaviest', 'row'"),
         ("label", "seven", "label is 'seven', but the data has 0, 1, 2"),
         ("page", 0, f"page is 0, expected 1 to {pages}"),
         ("page", pages + 1, f"page is {pages + 1}, expected 1 to {pages}"),
@@ -254,6 +185,16 @@ def test_weights_that_move_change_the_page_and_nothing_else(run: FakeRun) -> Non
     browser.refresh()
     assert seen[1:] == ["_sprite", "_shown"]
     assert (browser.label, browser.page, browser.order) == (1, 2, "lightest")
+
+
+def test_a_label_is_the_same_label_in_other_data() -> None:
+    browser = WeightBrowser(FakeRun(table(["a", "b"])), label="b")
+    browser.selected = [browser.run.data.train.rows[3]]
+    browser.refresh(FakeRun(table(["b", "c", "a"])))
+    assert (browser.label, sent(browser, "_class")["_class"]) == ("b", browser.run.data.classes.index("b"))
+    assert set(shown(browser)["labels"]) == {"b"}
+    browser.refresh(FakeRun(table(["c", "d"])))
+    assert browser.label is None
 
 
 def test_another_run_on_other_data_takes_over(run: FakeRun) -> None:
@@ -401,3 +342,183 @@ def test_a_recipe_without_row_weights_says_so_and_keeps_the_order_of_the_data(di
     assert (now["tuned"], now["span"]) == (False, "This recipe tunes no row weights")
     assert now["positions"] == list(range(20))
     assert browser.picture()
+
+
+# predictions, filters and the row that is looked at
+
+
+@pytest.fixture(scope="module")
+def tuned(digits: lsat.Data) -> lsat.Run:
+    recipe = lsat.Recipe(data_weights=lsat.LogWeights(), method=lsat.ProximalGradient(max_iterations=3))
+    return lsat.tune(recipe, digits, progress=False)
+
+
+def rows_shown(browser: WeightBrowser) -> list[int]:
+    positions: list[int] = shown(browser)["positions"]
+    return positions
+
+
+@pytest.mark.parametrize("sign", ["", "-"])
+def test_rows_are_sorted_by_every_column(tuned: lsat.Run, sign: str) -> None:
+    browser = WeightBrowser(tuned, page_size=500)
+    k = len(tuned.data.train)
+    codes = tuned.data.train.targets.argmax(1).numpy()
+    scores = tuned.model.decision_function(tuned.data.train.inputs)
+    losses = -np.log(tuned.model.predict_proba(tuned.data.train.inputs)[np.arange(k), codes])
+    for name, keys in {"row": np.arange(k), "label": codes, "predicted": scores.argmax(1), "loss": losses}.items():
+        browser.set_state({"order": sign + name})
+        browser.wait()
+        order = np.argsort(-keys if sign else keys, kind="stable")
+        assert rows_shown(browser) == order[:500].tolist(), name
+    assert shown(browser)["losses"][0] == f"{losses[rows_shown(browser)[0]]:.2f}"
+    assert browser.picture()[:4] == b"\x89PNG"
+
+
+def test_rows_that_are_no_images_are_sorted_by_a_feature() -> None:
+    data = table(["a", "b"], feature_names=["loss", "y", "z", "u", "v"])
+    browser = WeightBrowser(FakeRun(data), order="-feature loss", page_size=500)
+    values = data.train.inputs[:, 0].numpy()
+    assert rows_shown(browser) == np.argsort(-values, kind="stable").tolist()
+    assert shown(browser)["sorted"] == [f"{value:.4g}" for value in values[rows_shown(browser)]]
+    with pytest.raises(ValueError, match="order is 'feature w'"):
+        browser.order = "feature w"
+    browser.refresh(FakeRun(table(["a", "b"], feature_names=list("abcde"))))
+    assert browser.order == "lightest"
+
+
+def test_a_range_of_weights_filters_on_both_sides(run: FakeRun) -> None:
+    browser = WeightBrowser(run, page_size=500)
+    browser.weights = (0.8, 1.1)
+    assert sent(browser, "_brush")["_brush"] == [0.8, 1.1]
+    inside = (run.now >= 0.8) & (run.now <= 1.1)
+    assert sorted(rows_shown(browser)) == np.flatnonzero(inside).tolist()[:500]
+    assert shown(browser)["total"] == inside.sum() == sum(shown(browser)["histogram"]["kept"])
+    assert sum(shown(browser)["histogram"]["all"]) == len(run.now)
+    browser.set_state({"_brush": [None, 0.7]})
+    assert browser.weights == (None, 0.7)
+    assert shown(browser)["total"] == (run.now <= 0.7).sum()
+    browser.set_state({"_class": 3})
+    assert shown(browser)["total"] == ((run.now <= 0.7) & (run.data.train.labels == 3)).sum()
+    run.now = run.now[::-1].copy()
+    browser.refresh()  # the range stays, other rows are in it
+    assert shown(browser)["total"] == ((run.now <= 0.7) & (run.data.train.labels == 3)).sum()
+    browser.set_state({"_brush": []})
+    assert browser.weights is None
+
+
+def test_a_cell_of_the_confusion_matrix_filters_on_both_sides(tuned: lsat.Run) -> None:
+    browser = WeightBrowser(tuned, page_size=500)
+    browser.set_state({"_folded": False})
+    browser.wait()
+    given, predicted = tuned.data.train.labels, tuned.model.predict(tuned.data.train.inputs)
+    matrix = np.array(sent(browser, "_matrix")["_matrix"])
+    assert matrix.tolist() == [[int(((given == a) & (predicted == b)).sum()) for b in range(10)] for a in range(10)]
+    wrong = matrix - np.diag(np.diag(matrix))
+    a, b = divmod(int(wrong.argmax()), 10)
+    browser.set_state({"_cell": [a, b]})
+    assert browser.confusion == (a, b)
+    assert sorted(rows_shown(browser)) == np.flatnonzero((given == a) & (predicted == b)).tolist()
+    assert set(shown(browser)["predicted"]) == {str(b)}
+    assert shown(browser)["wrong"] == [True] * wrong.max()
+    again = WeightBrowser(tuned, confusion=(a, b), page_size=500)
+    again.wait()
+    assert rows_shown(again) == rows_shown(browser)
+    browser.confusion = None
+    assert sent(browser, "_cell")["_cell"] == []
+    assert shown(browser)["total"] == len(given)
+
+
+def test_the_row_that_is_looked_at_is_large_and_predicted(tuned: lsat.Run) -> None:
+    browser = WeightBrowser(tuned)
+    browser.set_state({"_picked": [5, 12]})
+    browser.wait()
+    zoom = sent(browser, "_zoom")["_zoom"]
+    weights, data = tuned.weights(), tuned.data
+    assert (zoom["position"], zoom["label"], zoom["row"]) == (12, str(data.train.labels[12]), str(data.train.rows[12]))
+    assert zoom["weight"] == f"{weights[12]:.5g}"
+    assert zoom["rank"] == f"{(weights < weights[12]).sum() + 1} of 898, lightest first"
+    assert zoom["said"]["words"] == str(tuned.model.predict(data.train.inputs[12:13])[0])
+    with Image.open(io.BytesIO(bytes(sent(browser, "_zoom_image")["_zoom_image"]))) as image:
+        np.testing.assert_array_equal(np.asarray(image), data.images("train", [12])[0])
+    browser.set_state({"_looked": 3})  # a key reached it, nothing is chosen
+    browser.wait()
+    assert sent(browser, "_zoom")["_zoom"]["position"] == 3
+    assert browser.selected == [data.train.rows[5].item(), data.train.rows[12].item()]
+    browser.set_state({"page": 2})
+    assert sent(browser, "_zoom")["_zoom"]["position"] == 3  # it stays in sight on other pages
+    browser.selected = []
+    assert sent(browser, "_zoom", "_zoom_image") == {"_zoom": {}, "_zoom_image": b""}
+    browser.set_state({"_looked": 10**9})
+    assert sent(browser, "_looked")["_looked"] == -1
+
+
+def test_what_takes_predictions_waits_for_the_run_to_begin(digits: lsat.Data, tuned: lsat.Run) -> None:
+    fresh = lsat.Run(tuned.recipe, digits)
+    browser = WeightBrowser(fresh)
+    assert sent(browser, "_standing")["_standing"]["can"] is False
+    for trait, value in (("order", "-loss"), ("order", "predicted"), ("confusion", (3, 5))):
+        with pytest.raises(ValueError, match="takes predictions, which the run has once it has begun"):
+            setattr(browser, trait, value)
+    browser.set_state({"_folded": False})
+    assert sent(browser, "_folded")["_folded"] is True
+    browser.selected = [digits.train.rows[4]]
+    assert sent(browser, "_zoom")["_zoom"]["said"] == {}
+    for _ in fresh.steps():
+        browser.refresh()
+    browser.refresh()
+    browser.wait()
+    assert sent(browser, "_standing")["_standing"]["can"] is True
+    assert sent(browser, "_zoom")["_zoom"]["said"]["words"]  # at rest it is told without being asked again
+    browser.order, browser.confusion = "-loss", (3, 3)
+    browser.wait()
+    browser.refresh(lsat.Run(tuned.recipe, digits))  # another run, which has not begun
+    assert (browser.order, browser.confusion) == ("lightest", None)
+
+
+def test_confusion_and_range_that_do_not_exist_are_refused(tuned: lsat.Run) -> None:
+    browser = WeightBrowser(tuned)
+    for trait, value, said in [
+        ("confusion", 3, r"confusion is 3, expected \(given, predicted\)"),
+        ("confusion", (3, "x"), "confusion is 'x', but the data has 0, 1, 2"),
+        ("weights", (2, 1), "expected low no larger than high"),
+        ("weights", "ab", r"expected \(low, high\)"),
+    ]:
+        with pytest.raises(ValueError, match=said):
+            setattr(browser, trait, value)
+        assert getattr(browser, trait) is None
+    for state in ({"_cell": [1]}, {"_cell": [1, 10]}, {"_brush": [1]}, {"_brush": ["a", "b"]}):
+        with pytest.raises(ValueError, match=r"expected|does not exist"):
+            browser.set_state(state)
+    assert sent(browser, "_cell", "_brush") == {"_cell": [], "_brush": []}
+
+
+def test_a_message_brings_predictions_up_to_date(digits: lsat.Data, tuned: lsat.Run) -> None:
+    run = lsat.Run(tuned.recipe.replace(method=lsat.ProximalGradient(step=1e3)), digits)
+    steps = run.steps()
+    next(steps)
+    browser = WeightBrowser(run, order="-loss")
+    browser.wait()
+    before = shown(browser)["losses"]
+    next(iterate for iterate in steps if iterate.accepted and iterate.number > 3)
+    browser.refresh()
+    browser.wait()
+    assert shown(browser)["losses"] == before
+    standing = sent(browser, "_standing")["_standing"]
+    assert (standing["number"], standing["behind"]) == (0, True)
+    browser._handle_custom_msg({"do": "update"}, [])
+    browser.wait()
+    standing = sent(browser, "_standing")["_standing"]
+    assert (standing["number"], standing["behind"]) == (standing["now"], False)
+    assert shown(browser)["losses"] != before
+
+
+def test_a_run_without_a_fit_is_browsed_all_the_same(run: FakeRun, tuned: lsat.Run) -> None:
+    browser = WeightBrowser(run)
+    run.iterates = tuned.iterates  # it has begun, and has no model
+    browser.order = "-loss"
+    with pytest.raises(ValueError, match="The rows could not be predicted"):
+        browser.wait()
+    assert len(rows_shown(browser)) == 20
+    assert "could not be predicted" in sent(browser, "_standing")["_standing"]["problem"]
+    browser.order = "heaviest"
+    assert rows_shown(browser)[0] == int(np.argmax(run.now))

@@ -17,7 +17,7 @@ RECIPES = {
     "feat": lsat.recipes.paper_feat(),
     "weighting": WEIGHTING,
     "bfgs": lsat.Recipe(method=lsat.MultiStart(lsat.LBFGS()), loss=lsat.Huber()),
-    "search": lsat.Recipe(method=lsat.LineSearch()),
+    "search": lsat.Recipe(method=lsat.LineSearch(), early_stopping=lsat.EarlyStopping()),
     "boxes": WEIGHTING.replace(
         hyper_penalties={
             "regularizer.smooth.log_weight": lsat.Box(-3.0, 3.0),
@@ -31,6 +31,7 @@ ALL = [(name, knob) for name, recipe in RECIPES.items() for knob in knobs(recipe
 def test_the_papers_weighting_has_its_lambda_and_the_methods_numbers() -> None:
     assert [(k.path, k.value, k.log, k.group) for k in knobs(WEIGHTING)] == [
         ("hyper_penalties/data_weights.log_weight/terms/0/weight", 1e-3, True, "penalties"),
+        ("loss/temperature", 0.0, False, "loss"),
         ("method/step", 1.0, True, "method"),
         ("method/tolerance", 1e-4, True, "method"),
         ("method/max_iterations", 250, True, "method"),
@@ -40,7 +41,7 @@ def test_the_papers_weighting_has_its_lambda_and_the_methods_numbers() -> None:
 @pytest.mark.parametrize(("name", "knob"), ALL, ids=[f"{name}-{knob.path}" for name, knob in ALL])
 def test_moving_one_moves_it_alone_and_back_again(name: str, knob: Any) -> None:
     recipe = RECIPES[name]
-    value = 3.0 if knob.whole else knob.value + 0.05 * (knob.high - knob.value)
+    value = 1.0 - knob.value if knob.switch else 3.0 if knob.whole else knob.value + 0.05 * (knob.high - knob.value)
     moved = set_knob(recipe, knob.path, value)
     assert moved != recipe
     assert [k.value for k in knobs(moved) if k.path == knob.path] == [value]
@@ -64,7 +65,8 @@ def test_every_method_has_sliders_for_its_stopping() -> None:
         "method/method/tolerance",
         "method/method/max_iterations",
     ]
-    assert [knob.path for knob in knobs(RECIPES["search"])] == ["method/tolerance", "method/max_iterations"]
+    stopping = ["method/tolerance", "method/max_iterations", "early_stopping/patience"]
+    assert [knob.path for knob in knobs(RECIPES["search"])] == stopping
 
 
 def test_a_value_beyond_the_usual_range_widens_the_slider() -> None:
@@ -77,6 +79,7 @@ def test_a_value_beyond_the_usual_range_widens_the_slider() -> None:
     [
         ("method/stepp", 1.0, "method/step"),
         ("method/step", -1.0, "step"),
+        ("loss/temperature", 0.5, "expected 0 for off or 1 for on"),
         ("method/step", float("nan"), "finite"),
         ("method/step", "1", "finite"),
         ("method/max_iterations", 2.5, "whole"),

@@ -211,7 +211,7 @@ def test_a_button_does_not_wait_for_curves_that_are_being_drawn(
             drawing.set()
             assert drawn.wait(SOON)
 
-    monkeypatch.setattr("lsat_explorer.widgets.live_tuner.update_run", slow)
+    monkeypatch.setattr("lsat_explorer.widgets.live_curves.update_run", slow)
     tuner.start()
     assert tuner.controls.activity != "ready"  # the words of a press are there when it returns
     assert drawing.wait(SOON)
@@ -230,7 +230,7 @@ def test_words_come_before_curves_and_no_curves_between_stop_and_end(
     run: FakeRun, tuner: LiveTuner, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[str] = []
-    monkeypatch.setattr("lsat_explorer.widgets.live_tuner.update_run", lambda *_: seen.append(tuner.controls.activity))
+    monkeypatch.setattr("lsat_explorer.widgets.live_curves.update_run", lambda *_: seen.append(tuner.controls.activity))
     tuner.listeners.append(lambda activity: seen.append(activity.value))
     tuner.worker.period = 0.0
     tuner.start()
@@ -434,7 +434,7 @@ def test_a_press_of_a_button_is_one_command(explorer: Explorer) -> None:
 
 def test_a_chosen_run_shows_its_own_settings(explorer: Explorer) -> None:
     def penalty() -> str:
-        return dict(explorer.tabs.get_state()["cards"]["Weights"][0]["facts"])["penalty"]
+        return dict(explorer.panel.tabs.get_state()["cards"]["Weights"][0]["facts"])["penalty"]
 
     explorer.start()
     explorer.wait(60)
@@ -470,14 +470,15 @@ def test_a_difference_knows_of_a_slider_moved_during_the_run(explorer: Explorer,
 def test_the_explorer_shows_its_recipe_as_code(explorer: Explorer) -> None:
     space: dict[str, Any] = {}
     exec(explorer.heading.source, space)
-    assert space["recipe"] == explorer.recipe == lsat.Recipe.from_json(explorer.recipe.to_json())
-    assert explorer.tabs.source == explorer.heading.source
+    assert space["recipe"] == explorer.recipe == lsat.Recipe.from_json(explorer.panel.code.json)
+    space["explorer"].close()
+    assert explorer.panel.code.python == explorer.recipe.to_source()
 
 
 def test_the_state_of_every_view_is_json(explorer: Explorer) -> None:
     explorer.start()
     explorer.wait(60)
-    for part in (explorer.heading, explorer.tabs, explorer.table, explorer.sliders, explorer.tuner.controls):
+    for part in (explorer.heading, explorer.panel.tabs, explorer.table, explorer.sliders, explorer.tuner.controls):
         state = {name: value for name, value in part.get_state().items() if name not in ("_esm", "_css", "layout")}
         json.dumps(state, allow_nan=False)
 
@@ -545,3 +546,83 @@ def test_plotlys_module_still_ends_as_ours_expects() -> None:
 
     assert "const plotly = " in str(_live_plot()._esm)
     assert _followed("export default 1;") == "export default 1;"
+
+
+# --- the recipe by hand, as text and from Python --------------------------------------------------------------------
+
+
+def test_a_recipe_is_changed_before_the_run_begins_from_anywhere(explorer: Explorer, recipe: lsat.Recipe) -> None:
+    ring = lsat.Stack(smooth=lsat.Smooth(lsat.graphs.ring(64), block="pixels"))
+    explorer.regularizer = ring
+    assert explorer.run.recipe == explorer.recipe == recipe.replace(regularizer=ring)
+    assert len(explorer.runs) == 1
+    explorer.panel.edit("Regularizers")
+    explorer.panel.graph_editor.graph = lsat.graphs.path(64)
+    assert explorer.run.recipe.regularizer.members["smooth"].graph == lsat.graphs.path(64)
+    code = explorer.panel.code
+    code.set_state({"draft": code.json.replace('"seed": 0', '"seed": 9')})
+    code.apply()
+    assert explorer.recipe.seed == explorer.run.recipe.seed == explorer.sliders.recipe.seed == 9
+    explorer.start()
+    explorer.wait(60)
+    assert explorer.run.status is lsat.Status.MAX_ITERATIONS
+    assert explorer.run.recipe.regularizer.members["smooth"].graph == lsat.graphs.path(64)
+    assert lsat.Recipe.from_json(explorer.panel.code.json) == explorer.run.recipe
+
+
+def test_other_pieces_wait_for_a_restart_and_numbers_do_not(explorer: Explorer, recipe: lsat.Recipe) -> None:
+    explorer.start()
+    explorer.wait(60)
+    first = explorer.run
+    featurizer = lsat.Concat(pixels=lsat.Scale(tuned=False), archetypes=lsat.KMeansArchetypes(per_class=2))
+    explorer.featurizer = featurizer
+    assert explorer.run is first
+    assert first.recipe == recipe
+    assert explorer.recipe == recipe.replace(featurizer=featurizer)
+    assert explorer.tuner.planned
+    assert explorer.tuner.controls.sentence.endswith("Restart to use the changed settings.")
+    kinds = [card["kind"] for card in explorer.panel.tabs.cards["Features"]]
+    assert kinds == ["Scale", "KMeansArchetypes"]  # what is assembled, not what ran
+    explorer.featurizer = recipe.featurizer  # and back again
+    assert not explorer.tuner.planned
+    explorer.featurizer = featurizer
+    explorer.restart()
+    explorer.wait(60)
+    assert explorer.run.recipe.featurizer == featurizer
+    assert [row["differs"] for row in explorer.table.rows] == ["featurizer", ""]
+    assert explorer.panel.recipe == explorer.recipe
+
+
+def test_a_recipe_that_is_none_is_refused(explorer: Explorer) -> None:
+    with pytest.raises(ValueError, match="Recipe"):
+        explorer.recipe = 3  # type: ignore[assignment]
+    with pytest.raises(ValueError, match="featurizer is 3"):
+        explorer.featurizer = 3  # type: ignore[assignment]
+
+
+def test_the_cell_that_is_copied_makes_the_same_explorer(explorer: Explorer) -> None:
+    explorer.recipe = explorer.recipe.replace(seed=4)
+    names: dict[str, object] = {}
+    exec(explorer.heading.source, names)
+    other = names["explorer"]
+    assert isinstance(other, Explorer)
+    assert (other.recipe, len(other.data.train)) == (explorer.recipe, len(explorer.data.train))
+    other.close()
+
+
+def test_looks_at_the_test_rows_are_counted(explorer: Explorer) -> None:
+    look = explorer.last_look
+    assert look.get_state()["reason"] == "There is no model yet: start the run."
+    explorer.start()
+    explorer.wait(60)
+    assert (look.reason, look.count, look.result) == ("", 0, "")
+    look._handle_custom_msg({"command": "look"}, [])
+    result = explorer.run.test()
+    assert look.count == 1
+    assert f"{100 * result.error:.2f} %" in look.result
+    assert f"{result.loss:.4f}" in look.result
+    explorer.tuner.worker.report()
+    assert look.count == explorer.run.looks == 2
+    explorer.restart()
+    explorer.wait(60)
+    assert (look.count, look.result) == (0, "")

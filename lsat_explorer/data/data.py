@@ -47,6 +47,8 @@ class Data:
         What to call the data set.
     pixel_scale
         How inputs become grey levels; from the least to the largest training input where None.
+    source
+        Python that makes the data again, such as ``"lsat.datasets.digits()"``; empty where only the user knows.
 
     Raises
     ------
@@ -64,6 +66,7 @@ class Data:
     image_shape: tuple[int, ...] | None = field(kw_only=True, default=None)
     name: str = field(kw_only=True, default="data")
     pixel_scale: PixelScale | None = field(kw_only=True, default=None)
+    source: str = field(kw_only=True, default="")
 
     def __post_init__(self) -> None:
         features, outputs = self.train.inputs.shape[1], self.train.targets.shape[1]

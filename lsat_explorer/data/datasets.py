@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from inspect import Parameter, signature
 from pathlib import Path
 from typing import Literal, get_args
 
@@ -53,8 +55,9 @@ def digits(*, validation: float = 0.25, test: float = 0.25, final: float = 0.0, 
     """
     from sklearn.datasets import load_digits
 
+    source = _call(digits, validation=validation, test=test, final=final, seed=seed)
     pixels, labels = load_digits(return_X_y=True)
-    return Data.from_arrays(
+    data = Data.from_arrays(
         pixels,
         labels,
         validation=validation,
@@ -65,6 +68,7 @@ def digits(*, validation: float = 0.25, test: float = 0.25, final: float = 0.0, 
         image_shape=(8, 8),
         name="digits",
     )
+    return replace(data, source=source)
 
 
 def mnist(
@@ -125,7 +129,20 @@ def mnist(
     parts["test"] = test_images, test_labels, tested
     if final:
         parts["final"] = test_images, test_labels, kept
-    return _mnist_data(parts, scale, deskew)
+    where = None if folder is None else os.fspath(folder)
+    choices = {"size": size, "validation": validation, "final": final, "seed": seed, "deskew": deskew, "scale": scale}
+    return replace(_mnist_data(parts, scale, deskew), source=_call(mnist, folder=where, **choices))
+
+
+def _call(function: Callable[..., Data], **arguments: object) -> str:
+    """Return Python that calls a function of this module, without what it would take anyway."""
+    parameters = signature(function).parameters
+    said = {name: value for name, value in arguments.items() if value != parameters[name].default}
+    words = [
+        repr(value) if parameters[name].kind is Parameter.POSITIONAL_OR_KEYWORD else f"{name}={value!r}"
+        for name, value in said.items()
+    ]
+    return f"lsat.datasets.{function.__name__}({', '.join(words)})"
 
 
 def mnist_path(folder: str | os.PathLike[str], name: str) -> Path:

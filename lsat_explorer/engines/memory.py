@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from dataclasses import dataclass, field
-from itertools import pairwise
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -15,6 +15,7 @@ from ..model.prepared import Block, Prepared
 from ..solve.gram import CHUNK, READ, Rows, gram, multiply, product
 from ..solve.precision import Precision
 from ..solve.weighted import Moments, feature_gradient
+from .side import AsRead, Side, runs
 
 __all__ = ["Interrupted", "MemoryRows", "Moving"]
 
@@ -34,8 +35,9 @@ class Moving:
 _WIDE = 256
 """Columns from which a block is multiplied where it lies; narrower ones are put side by side first."""
 
-_RUNS = 64
-"""Most pieces into which a block is cut to leave out its columns of zeros."""
+
+_NUMBERS, _LEAST = 2**18, 256
+"""Numbers of the inputs that are taken to float64 at a time for features that are stored, and the fewest rows."""
 
 
 def _never() -> None:
@@ -63,6 +65,9 @@ class MemoryRows:
         Of the stored rows and of the products that each evaluation repeats.
     log_weight : Tensor (N,), optional
         Log weights of the rows where they are not tuned; None where all weigh one, or where they are tuned.
+    seldom : bool
+        Whether evaluations read the rows only for what stands still: light blocks are then computed as they are read,
+        and take no memory. No row weight may be tuned.
     check : callable
         Called between row chunks; raises `Interrupted` to end the work.
     """
@@ -78,6 +83,7 @@ class MemoryRows:
         precision: Precision,
         device: torch.device,
         log_weight: Tensor | None = None,
+        seldom: bool = False,
         check: Callable[[], None] = _never,
     ) -> None:
         self.columns = prepared.columns()
@@ -88,10 +94,17 @@ class MemoryRows:
         self._weight = None if log_weight is None else (2 * log_weight).exp()
         self._moving = {name: prepared.parts[name] for name in self.columns if name in moving}
         self._computed: dict[str, Tensor] = {}
-        self._still: dict[str, Tensor] = {}
+        self._still: dict[str, Any] = {}
         for name, block in prepared.parts.items():
-            rows = self._by_chunks(block, within(name, omega), inputs, name in moving, device)
-            (self._computed if name in moving else self._still)[name] = rows
+            local = within(name, omega)
+            if name in moving:
+                self._computed[name] = self._by_chunks(block, local, inputs, True, device)
+            elif block.passes_inputs and inputs.dtype == self.dtype:
+                self._still[name] = inputs.to(device)
+            elif seldom and block.light:
+                self._still[name] = AsRead(block, local, inputs.to(device), self.dtype)
+            else:
+                self._still[name] = self._by_chunks(block, local, inputs, False, device)
         self._known: Moments | None = None
         self._filled: dict[str, list[slice]] | None = None
 
@@ -104,13 +117,18 @@ class MemoryRows:
         other._precise = True
         return other
 
+    def watched(self, check: Callable[[], None]) -> MemoryRows:
+        """Return the same rows, whose work another ``check`` may end."""
+        other = copy(self)
+        other._check = check
+        return other
+
     def _by_chunks(self, block: Block, omega: Omega, inputs: Tensor, moves: bool, device: torch.device) -> Tensor:
-        if block.passes_inputs and not moves:
-            return inputs.to(device=device, dtype=self.dtype)
         result = torch.empty(0, dtype=self.dtype, device=device)
-        for start in range(0, len(inputs), 4 * CHUNK):
+        chunk = max(_LEAST, _NUMBERS // max(inputs.shape[1], 1))
+        for start in range(0, len(inputs), chunk):
             self._check()
-            computed = block.precompute(inputs[start : start + 4 * CHUNK].to(device).double())
+            computed = block.precompute(inputs[start : start + chunk].to(device).double())
             rows = computed if moves else block.features(omega, computed)
             if not start:  # the first chunk tells the width
                 result = result.new_empty(len(inputs), *rows.shape[1:])
@@ -130,7 +148,7 @@ class MemoryRows:
                 blocks[name] = block.features(local, self._computed[name])
         return Moving(leaves, blocks)
 
-    def _blocks(self, moving: Moving) -> dict[str, Tensor]:
+    def _blocks(self, moving: Moving) -> dict[str, Any]:
         return {n: self._still[n] if n in self._still else moving.blocks[n].detach() for n in self.columns}
 
     def predict(self, moving: Moving, theta: Tensor) -> Tensor:
@@ -138,11 +156,21 @@ class MemoryRows:
         self._check()
         blocks = self._blocks(moving)
         theta = theta.to(self.dtype)
+        if any(isinstance(block, AsRead) for block in blocks.values()):
+            return self._predict_read(Side(list(blocks.values())), theta)
         total = multiply(blocks[first := next(iter(blocks))], theta[self.columns[first]])
         for name, block in blocks.items():
             if name != first:
                 total.addmm_(block, theta[self.columns[name]])
         return total
+
+    def _predict_read(self, side: Side, theta: Tensor) -> Tensor:
+        """Return X θ of rows that are computed as they are read."""
+        result = theta.new_empty(len(self), theta.shape[1])
+        for start in range(0, len(self), READ):
+            self._check()
+            torch.mm(side[start : start + READ], theta, out=result[start : start + READ])
+        return result
 
     def transposed(self, moving: Moving, rows: Tensor) -> Tensor:
         """Return Xᵀ ``rows`` (n, m) in float64 from (N, m) rows."""
@@ -151,7 +179,7 @@ class MemoryRows:
 
     def chunks(self, moving: Moving) -> Iterator[tuple[slice, Tensor]]:
         """Yield rows and their features (chunk, n) in float64, a chunk at a time."""
-        sides = _Side(list(self._blocks(moving).values()))
+        sides = Side(list(self._blocks(moving).values()))
         for start in range(0, len(self), CHUNK):
             self._check()
             rows = slice(start, start + CHUNK)
@@ -179,14 +207,14 @@ class MemoryRows:
 
     def gram(self, moving: Moving, weight: Tensor) -> Tensor:
         """Return Xᵀ diag(``weight``) X (n, n), every product in float64; weights (N,) may have any sign."""
-        return gram(_Side(list(self._blocks(moving).values())), weight=weight, precise=True, check=self._check)
+        return gram(Side(list(self._blocks(moving).values())), weight=weight, precise=True, check=self._check)
 
     def _still_moments(self) -> Moments:
         """Form once, in float64, what does not move; the columns that move stay zero."""
         n, m = max(c.stop for c in self.columns.values()), self.targets.shape[1]
         result = Moments(*(torch.zeros(n, w, dtype=torch.float64, device=self.targets.device) for w in (n, m)))
         if self._still:
-            side = _Side([*self._still.values(), self.targets])
+            side = Side([*self._still.values(), self.targets])
             total = gram(side, weight=self._weight, precise=True, check=self._check)
             place = self._place(self._still)
             result.gram[place[:, None], place] = total[:-m, :-m]
@@ -208,11 +236,11 @@ class MemoryRows:
         result = Moments(known.gram * least, known.cross * least)
         if self._still:
             if self._filled is None:
-                self._filled = {n: _runs(known.gram.diagonal()[self.columns[n]] != 0) for n in self._still}
-            parts = [self._still[name][:, run] for name, runs in self._filled.items() for run in runs]
-            side = _Side([*parts, self.targets])
+                self._filled = {n: runs(known.gram.diagonal()[self.columns[n]] != 0) for n in self._still}
+            parts = [self._still[name][:, run] for name, kept in self._filled.items() for run in kept]
+            side = Side([*parts, self.targets])
             total = gram(side, weight=weight - least, precise=self._precise, check=self._check)
-            place = torch.cat([self._place([name])[run] for name, runs in self._filled.items() for run in runs])
+            place = torch.cat([self._place([name])[run] for name, kept in self._filled.items() for run in kept])
             m = self.targets.shape[1]
             result.gram[place[:, None], place] += total[:-m, :-m]
             result.cross[place] += total[:-m, -m:]
@@ -225,12 +253,12 @@ class MemoryRows:
         """Return the moments with the rows and columns that moved."""
         gram_, cross = (still.gram.clone(), still.cross.clone()) if still is self._known else (still.gram, still.cross)
         blocks = self._blocks(moving)
-        left, mine = _Side([blocks[name] for name in moving.blocks]), self._place(moving.blocks)
+        left, mine = Side([blocks[name] for name in moving.blocks]), self._place(moving.blocks)
         wide = [[name] for name in self._still if blocks[name].shape[1] >= _WIDE]
         narrow = [name for name in self.columns if [name] not in wide]
         for names in [*wide, narrow]:
             right = [blocks[name] for name in names] + ([self.targets] if names is narrow else [])
-            total = self._product(left, _Side(right), weight)
+            total = self._product(left, Side(right), weight)
             place = self._place(names)
             gram_[mine[:, None], place] = total[:, : len(place)]
             gram_[place[:, None], mine] = total[:, : len(place)].mT
@@ -260,33 +288,3 @@ class MemoryRows:
             name: torch.zeros_like(leaf) if g is None else g
             for (name, leaf), g in zip(moving.leaves.items(), found, strict=True)
         }
-
-
-def _runs(filled: Tensor) -> list[slice]:
-    """Return the columns that are ``filled`` (n,) as slices, or all in one where that would save little work."""
-    n, marks = len(filled), filled.tolist()
-    edges = [0, *(j for j in range(1, n) if marks[j] != marks[j - 1]), n]
-    runs = [slice(a, b) for a, b in pairwise(edges) if marks[a]]
-    return runs if sum(marks) < 0.95 * n and len(runs) <= _RUNS else [slice(0, n)]
-
-
-class _Side:
-    """Blocks (N, n_b) side by side, put together a chunk of rows at a time; a chunk is valid until the next is read."""
-
-    def __init__(self, blocks: list[Tensor]) -> None:
-        self._blocks = blocks
-        self._widths = [block.shape[1] for block in blocks]
-        self._buffer: Tensor | None = None
-        self.shape = (blocks[0].shape[0], sum(self._widths))
-        self.device = blocks[0].device
-
-    def __getitem__(self, rows: slice) -> Tensor:
-        if len(self._blocks) == 1:
-            return self._blocks[0][rows]
-        if self._buffer is None:
-            self._buffer = self._blocks[0].new_empty(READ, self.shape[1])
-        parts = [block[rows] for block in self._blocks]
-        chunk = self._buffer[: len(parts[0])]
-        for part, place in zip(parts, chunk.split(self._widths, 1), strict=True):
-            place.copy_(part)
-        return chunk

@@ -26,6 +26,8 @@ class Block(ABC):
     width: int
     passes_inputs: ClassVar[bool] = False
     """Whether the features are the inputs themselves, so that rows need no copy."""
+    light: ClassVar[bool] = False
+    """Whether the features take little more than reading the inputs, so that rows seldom used need no copy."""
 
     def init(self) -> Omega:
         """Return the starting values, by local name; empty when nothing can be tuned."""

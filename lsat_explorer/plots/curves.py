@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Curve", "Curves", "count_text", "curves", "short", "value_text", "weight_bins"]
+__all__ = ["Curve", "Curves", "count_text", "curves", "short", "thin", "value_text", "weight_bins"]
 
 Floats = NDArray[np.float64]
 
@@ -46,6 +46,7 @@ class Curves:
     residual: Curve
     rejected: Floats
     last: int
+    stopping: Curve = field(default_factory=lambda: Curve(np.empty(0), np.empty(0)))
 
     @property
     def empty(self) -> bool:
@@ -59,8 +60,9 @@ def curves(history: Any) -> Curves:
     Parameters
     ----------
     history : DataFrame or mapping of column name to values
-        Columns ``number``, ``loss``, ``step``, ``residual``, ``accepted`` and, if there, ``training_loss``, one row
-        per iterate. Values that are not finite are left out, and so are values <= 0 where the axis is logarithmic.
+        Columns ``number``, ``loss``, ``step``, ``residual``, ``accepted`` and, if there, ``training_loss`` and
+        ``stopping_loss``, one row per iterate. Values that are not finite are left out, and so are values <= 0 where
+        the axis is logarithmic.
 
     Returns
     -------
@@ -85,7 +87,7 @@ def curves(history: Any) -> Curves:
                 f"The history has {len(number)} rows and {len(values)} values of {name!r}: give one value a row."
             )
         keep = np.isfinite(values) & ((values > 0) | (not positive))
-        return _thin(number[keep], values[keep])
+        return thin(number[keep], values[keep])
 
     nothing = Curve(np.empty(0), np.empty(0))
     refused = number[_column(history, columns, "accepted") == 0]
@@ -96,6 +98,7 @@ def curves(history: Any) -> Curves:
         residual=curve("residual", positive=True),
         rejected=refused[:: 1 + len(refused) // MOST_POINTS],
         last=int(number[-1]) if len(number) else -1,
+        stopping=curve("stopping_loss") if "stopping_loss" in columns else nothing,
     )
 
 
@@ -105,7 +108,8 @@ def _column(history: Mapping[str, Any], columns: Sequence[str], name: str) -> Fl
     return np.asarray(history[name], dtype=np.float64)
 
 
-def _thin(x: Floats, y: Floats) -> Curve:
+def thin(x: Floats, y: Floats) -> Curve:
+    """Return a curve of at most 2,000 points, each piece of a longer one by its least and its largest value."""
     if len(x) <= MOST_POINTS:
         return Curve(x, y)
     pieces = np.array_split(np.arange(1, len(x) - 1), MOST_POINTS // 2 - 1)

@@ -8,11 +8,12 @@ from .evaluation import Evaluation
 from .fitted import FittedModel
 from .iterate import Iterate, Status
 from .last_fit import refit
+from .last_look import TestResult
 from .multi_start import Grid, MultiStart
 from .problem import Problem
 from .proximal_gradient import LineSearch, ProximalGradient
 from .quasi_newton import LBFGS
-from .run import Run, TestResult
+from .run import Run
 
 __all__ = [
     "GCV",

@@ -7,7 +7,7 @@ import os
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
@@ -19,6 +19,9 @@ from ..model.losses import CrossEntropy, Loss, SquaredError
 from ..model.piece import Omega, within
 from ..model.prepared import Prepared
 from ..model.recipe import Recipe
+
+if TYPE_CHECKING:
+    from .problem import Problem
 
 __all__ = ["FittedModel"]
 
@@ -160,6 +163,29 @@ class FittedModel:
             os.replace(temporary, target)
         finally:
             Path(temporary).unlink(missing_ok=True)
+
+    @classmethod
+    def of(cls, problem: Problem, omega: Omega) -> FittedModel:
+        """Fit at ``omega``.
+
+        Raises
+        ------
+        ValueError
+            When there is no fit.
+        """
+        omega = problem.adapted(omega)
+        theta, outcome = problem.coefficients(omega)
+        if not outcome.ok:
+            raise ValueError(f"There is no fit at these hyper-parameters: {outcome.sentence}")
+        return cls(
+            recipe=problem.recipe,
+            loss=problem.loss,
+            prepared=problem.prepared,
+            omega=omega,
+            theta=theta.contiguous(),
+            classes=problem.data.classes,
+            feature_names=problem.data.feature_names,
+        )
 
     @classmethod
     def load(cls, path: str | os.PathLike[str], device: str = "cpu") -> FittedModel:

@@ -22,6 +22,7 @@ from ..model.recipe import Recipe
 from ..solve.outcome import Outcome
 from ..solve.precision import DOUBLE, MIXED, SINGLE, Precision
 from ..solve.weighted import PenaltyMatrix
+from .branch import takes_up
 from .evaluation import Evaluation, Part, evaluate, gradient, solve_fits
 from .reach import Reach
 
@@ -80,7 +81,7 @@ class Problem:
         )
         self._start = self._starting_values()
         # Entries that are not tuned stay at these values: the start, or where a run is when they are frozen.
-        self._held = {**self._start, **{k: v for k, v in (held or {}).items() if k in self._start}}
+        self._held = {**self._start, **{k: v.to(self.device) for k, v in (held or {}).items() if k in self._start}}
         self.hyper_penalties = self._complete(recipe)
         self.tuned = tuple(n for n in self._start if not isinstance(self.hyper_penalties[n], Frozen))
         self._load_rows()
@@ -146,6 +147,7 @@ class Problem:
             precision=precision,
             device=self.device,
             log_weight=log_weight,
+            seldom=not scored and not self.tuned_below("data_weights"),
             check=self._check,
         )
 
@@ -169,20 +171,41 @@ class Problem:
         return [name for name in self.tuned if name.startswith(prefix + ".")]
 
     def with_recipe(self, recipe: Recipe, held: Omega | None = None) -> Problem:
-        """Return the problem with other hyper-penalties and method, sharing rows; anything else is prepared anew.
+        """Return the problem of a recipe, sharing rows where it can; what is no longer tuned stays as in ``held``."""
+        return self._sharing(recipe) or Problem(recipe, self.data, self._check, held)
 
-        What is no longer tuned stays at its value in ``held``.
-        """
-        same = recipe.replace(hyper_penalties=self.recipe.hyper_penalties, method=self.recipe.method) == self.recipe
+    def branched(self, recipe: Recipe, omega: Omega, check: Callable[[], None]) -> Problem | None:
+        """Return the problem of another run, begun at ``omega``, on the same rows; None where they would differ."""
+        other = self._sharing(recipe)
+        held = {} if other is None else {n: v for n, v in other._held.items() if n not in other.tuned and n in omega}
+        if other is None or any(not torch.equal(value, omega[name].to(self.device)) for name, value in held.items()):
+            return None
+        other._check = check
+        other.parts = [replace(part, rows=part.rows.watched(check)) for part in self.parts]
+        other._stopping = None if self._stopping is None else self._stopping.watched(check)
+        return other
+
+    def _sharing(self, recipe: Recipe) -> Problem | None:
+        """Return the problem of a recipe that needs no other rows, None where it does."""
+        if not takes_up(self.recipe, recipe):
+            return None
         other = copy(self)
-        other.recipe = recipe
-        other.hyper_penalties = self._complete(recipe)
-        other.tuned = tuple(n for n in self._start if not isinstance(other.hyper_penalties[n], Frozen))
-        return other if same and other.tuned == self.tuned else Problem(recipe, self.data, self._check, held)
+        other.recipe, other.loss = recipe, recipe.loss or self.loss
+        other.criterion.check(other.loss, recipe.data_weights is not None)
+        other._start = other._starting_values()
+        other._held = {name: self._held.get(name, value) for name, value in other._start.items()}
+        other.hyper_penalties = other._complete(recipe)
+        other.tuned = tuple(n for n in other._start if not isinstance(other.hyper_penalties[n], Frozen))
+        rows = ([name for name in one.tuned if not name.startswith("loss.")] for one in (self, other))
+        return other if next(rows) == next(rows) else None
 
     def init(self) -> Omega:
         """Return the starting values of every hyper-parameter, tuned or held."""
         return {name: value.clone() for name, value in self._start.items()}
+
+    def adapted(self, omega: Omega) -> Omega:
+        """Return ``omega`` with the names of this problem: with the start of what it lacks, without what is gone."""
+        return {name: omega.get(name, value) for name, value in self.init().items()}
 
     def evaluate(self, omega: Omega) -> Evaluation:
         """Solve at ``omega`` and return F with its parts; a failed solve gives F = +∞ and its outcome."""
@@ -191,10 +214,9 @@ class Problem:
     def start(self, omega: Omega | None) -> Evaluation:
         """Evaluate a starting point, ``init()`` for None.
 
-        Entries outside the domain of their hyper-penalty, such as a mask of ones, are first brought there by one
-        proximal gradient step.
+        Entries outside the domain of their hyper-penalty (a mask of ones) are brought there by one proximal step first.
         """
-        at = self.evaluate(self.init() if omega is None else omega)
+        at = self.evaluate(self.init() if omega is None else {k: v.to(self.device) for k, v in omega.items()})
         if math.isfinite(at.penalty) or not math.isfinite(at.loss):
             return at
         gradient, outside = self.gradient(at), {}

@@ -6,21 +6,22 @@ import math
 import os
 import threading
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-import torch
 
 from ..data.data import Data
+from ..engines.heap import Heap
 from ..engines.memory import Interrupted
 from ..model.piece import Omega, within
 from ..model.recipe import Recipe
 from .advice import advice, notes
-from .evaluation import error_of
+from .branch import branch, refuse_other_pieces
 from .fitted import FittedModel
 from .iterate import SCALARS, Iterate, Status
+from .last_look import TestResult, look
 from .problem import Problem
 
 if TYPE_CHECKING:
@@ -29,21 +30,22 @@ if TYPE_CHECKING:
 __all__ = ["Run", "TestResult"]
 
 
-@dataclass(frozen=True)
-class TestResult:
-    """The test split's ``loss`` and ``error``, and how many times it has been looked at."""
-
-    __test__ = False
-
-    loss: float
-    error: float
-    looks: int
-
-
 class Run:
     """A tuning run of a recipe on data. `steps` pulls it forward; any number of readers may look at it meanwhile.
 
     `change` and `stop` may be called from any thread; they act between iterations, `stop` between row chunks too.
+
+    Parameters
+    ----------
+    recipe : Recipe
+    data : Data
+    omega : dict of str to Tensor, optional
+        Hyper-parameters to start from, kept as ``start``; what is left out has the recipe's own start.
+
+    Attributes
+    ----------
+    limit : int or None
+        The highest number that an iterate can get, None where the method has no such rule or nothing was pulled.
 
     Examples
     --------
@@ -55,7 +57,7 @@ class Run:
     <Status.CONVERGED: 'converged'>
     """
 
-    def __init__(self, recipe: Recipe, data: Data) -> None:
+    def __init__(self, recipe: Recipe, data: Data, omega: Omega | None = None) -> None:
         if not isinstance(recipe, Recipe):
             raise ValueError(f"recipe is {recipe!r}, expected a Recipe such as lsat.Recipe().")
         if not isinstance(data, Data | type(None)):
@@ -66,7 +68,8 @@ class Run:
         self.status = Status.READY
         self.looks = 0
         self.notes: list[str] = []
-        self._omega: Omega | None = None
+        self.start = self._omega = omega
+        self.limit: int | None = None
         self._model: tuple[Omega, FittedModel] | None = None
         self._wanted = recipe
         self._stop = threading.Event()
@@ -98,6 +101,7 @@ class Run:
                 self.interrupt()
 
     def _pull(self, base: Iterate | None) -> Iterator[Iterate]:
+        heap = Heap()
         while True:
             wanted = self._wanted  # read once: another thread may change it at any time
             anew = wanted != self.recipe
@@ -105,7 +109,11 @@ class Run:
             method: Any = self.recipe.method
             if base is not None and not anew:
                 method = method.resumed(base)
-            for iterate in method.iterates(problem, self._omega):
+            done = 0 if base is None else base.number + 1
+            self.limit = None if method.max_iterations is None else done + method.max_iterations
+            start = None if self._omega is None else problem.adapted(self._omega)  # a loss may have other entries since
+            for iterate in method.iterates(problem, start):
+                heap.tidy()
                 last = self._record(iterate, base)
                 self._pulling = False
                 yield last
@@ -169,20 +177,34 @@ class Run:
         self._omega = omega
 
     def change(self, recipe: Recipe) -> None:
-        """Go on, from the next iteration, with other hyper-penalties or another method.
+        """Go on, from the next iteration, with other hyper-penalties, another method or other numbers of the loss.
 
         Raises
         ------
         ValueError
             When anything else differs: that is another run.
         """
-        others = recipe.replace(hyper_penalties=self.recipe.hyper_penalties, method=self.recipe.method)
-        if others != self.recipe:
-            names = others.differs(self.recipe)
-            raise ValueError(f"change() takes another method or hyper-penalties, but {names} differ: start a new Run.")
+        refuse_other_pieces(self.recipe, recipe, "change()")
         if self.problem is not None:
             self.problem.with_recipe(recipe)
         self._wanted = recipe
+
+    def branch(self, number: int, recipe: Recipe | None = None) -> Run:
+        """Return a new run from the hyper-parameters of one of the iterates; it shares the prepared features.
+
+        Parameters
+        ----------
+        number : int
+            Number of the iterate.
+        recipe : Recipe, optional
+            With other hyper-penalties or another method; that of this run by default.
+
+        Raises
+        ------
+        ValueError
+            When there is no such iterate, or anything else differs in the recipe.
+        """
+        return branch(self, number, recipe or self.recipe)
 
     def stop(self) -> None:
         """Ask the run to end; its last iterate says STOPPED_BY_USER."""
@@ -242,20 +264,7 @@ class Run:
         """The model fitted at `omega`, θ refined once in float64."""
         omega = self.omega
         if self._model is None or self._model[0] is not omega:
-            problem = self._prepared()
-            theta, outcome = problem.coefficients(omega)
-            if not outcome.ok:
-                raise ValueError(f"There is no fit at these hyper-parameters: {outcome.sentence}")
-            fitted = FittedModel(
-                recipe=self.recipe,
-                loss=problem.loss,
-                prepared=problem.prepared,
-                omega=omega,
-                theta=theta.contiguous(),
-                classes=self.data.classes,
-                feature_names=self.data.feature_names,
-            )
-            self._model = (omega, fitted)
+            self._model = (omega, FittedModel.of(self._prepared(), omega))
         return self._model[1]
 
     def test(self) -> TestResult:
@@ -268,16 +277,7 @@ class Run:
         ValueError
             When the data have no test split.
         """
-        name = "test" if self.recipe.early_stopping is None else "final"
-        split = getattr(self.data, name)
-        if split is None:
-            raise ValueError(f"The data have no {name} split: make one with Data.from_arrays(…, {name}=0.2).")
-        model, targets = self.model, split.targets
-        scores = torch.from_numpy(model.decision_function(split.inputs))
-        omega = {k.removeprefix("loss."): v.cpu() for k, v in model.omega.items() if k.startswith("loss.")}
-        self.looks += 1
-        loss = float(model.loss.value(scores, targets, omega))
-        return TestResult(loss, error_of(scores, targets, self.data.task), self.looks)
+        return look(self)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
         """Write recipe.json, iterates.csv, run.json and model.safetensors into a folder."""

@@ -4,21 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
 import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
 
 from ..data.data import Data
 from ..model.recipe import Recipe
 from .fitted import FittedModel
 from .iterate import SCALARS, Iterate, Status
-from .run import Run, TestResult
+from .last_look import TestResult
+from .run import Run
 
 __all__ = ["load_run", "save_run"]
 
+_START = "start.safetensors"
 _Content = TypeVar("_Content")
 _WITHOUT = (
     "This run was loaded without its rows: use Run.load(folder, data) to go on; its model is in model.safetensors."
@@ -26,12 +31,16 @@ _WITHOUT = (
 
 
 def save_run(run: Run, folder: Path) -> None:
-    """Write recipe.json, iterates.csv, run.json and model.safetensors."""
+    """Write recipe.json, iterates.csv, run.json and model.safetensors, and where a branch began, start.safetensors."""
     model = run.model
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "recipe.json").write_text(run.recipe.to_json(), encoding="utf-8")
     run.history().to_csv(folder / "iterates.csv", index=False)
     model.save(folder / "model.safetensors")
+    if run.start is None:
+        (folder / _START).unlink(missing_ok=True)
+    else:
+        save_file({name: value.cpu().contiguous() for name, value in run.start.items()}, folder / _START)
     about = {"status": run.status.value, "looks": run.looks, "data": _fingerprint(run.data), "message": run.message}
     (folder / "run.json").write_text(json.dumps(about, indent=2, ensure_ascii=False), encoding="utf-8")
 
@@ -46,6 +55,7 @@ def load_run(folder: Path, data: Data | None) -> Run:
         was = dict(about.get("data") or {}).get("name", "other rows")
         raise ValueError(f"{folder} was run on other data ({was}), not on {data!r}: give the data that it was run on.")
     run = Run(recipe, data) if data is not None else _Record(recipe, about)
+    run.start = _read(folder, _START, load_file) if (folder / _START).is_file() else None
     run.restore(iterates, omega, Status(about["status"]), int(about["looks"]))
     return run
 
@@ -57,7 +67,7 @@ def _read(folder: Path, name: str, reader: Callable[[Path], _Content]) -> _Conte
         raise ValueError(f"{folder} holds no saved run: {name} is missing.")
     try:
         return reader(path)
-    except (ValueError, KeyError, TypeError) as error:
+    except (ValueError, KeyError, TypeError, SafetensorError) as error:
         raise ValueError(f"{path} is damaged: {error}") from error
 
 
@@ -79,7 +89,9 @@ def _iterates(path: Path) -> list[Iterate]:
 def _iterate(row: dict[str, Any]) -> Iterate:
     """Return an iterate with the scalars of ω that the table holds."""
     values = {name: row[name] for name in SCALARS if name != "status"}
-    omega = {k: torch.tensor(float(v), dtype=torch.float64) for k, v in row.items() if k not in SCALARS}
+    # An entry that the loss has gained or lost during the run is blank in the rows that had none.
+    known = {name: float(value) for name, value in row.items() if name not in SCALARS}
+    omega = {n: torch.tensor(v, dtype=torch.float64) for n, v in known.items() if not math.isnan(v)}
     return Iterate(**values, status=Status(row["status"]), omega=omega)
 
 
@@ -105,6 +117,10 @@ class _Record(Run):
         return str(self._about["message"])
 
     def steps(self) -> Iterator[Iterate]:
+        """Refuse: there are no rows."""
+        raise ValueError(_WITHOUT)
+
+    def branch(self, number: int, recipe: Recipe | None = None) -> Run:
         """Refuse: there are no rows."""
         raise ValueError(_WITHOUT)
 

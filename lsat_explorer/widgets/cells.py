@@ -9,7 +9,7 @@ from typing import Any
 
 from lsat_explorer.widgets.worker import Worker
 
-__all__ = ["Cell", "end_stale", "this_cell", "worker_of"]
+__all__ = ["Cell", "end_stale", "namespace", "this_cell", "worker_of"]
 
 Cell = tuple[str, str]
 """A cell, and one of its executions."""
@@ -33,6 +33,16 @@ def this_cell() -> Cell | None:
     cell = parent.get("metadata", {}).get("cellId") or parent.get("content", {}).get("code")
     execution = parent.get("header", {}).get("msg_id")
     return (str(cell), str(execution)) if cell and execution else None
+
+
+def namespace() -> dict[str, Any]:
+    """Return the names of the notebook, or none outside one."""
+    try:
+        from IPython.core.getipython import get_ipython
+    except ImportError:
+        return {}
+    shell = get_ipython()
+    return {} if shell is None else shell.user_ns
 
 
 def worker_of(run: Any, cell: Cell | None, after: Iterable[threading.Event] = ()) -> Worker:

@@ -7,13 +7,16 @@ from typing import Any
 
 import traitlets
 
-from lsat_explorer.widgets.base import View
+from lsat_explorer.model.recipe import Recipe
+from lsat_explorer.widgets.base import SettingError, View
+from lsat_explorer.widgets.facts import SHORT_OF_GOAL, TONES, iterate_words, seconds_to_go, standing
+from lsat_explorer.widgets.history import Columns
 from lsat_explorer.widgets.shown import looks, script
-from lsat_explorer.widgets.worker import Activity
+from lsat_explorer.widgets.worker import Activity, Worker
 
 __all__ = ["COMMANDS", "Controls"]
 
-COMMANDS = ("start", "pause", "stop", "step", "restart")
+COMMANDS = ("start", "pause", "stop", "step", "restart", "branch")
 
 
 class Controls(View):
@@ -43,7 +46,49 @@ class Controls(View):
     device = traitlets.Unicode("cpu").tag(sync=True)
     devices = traitlets.Dict().tag(sync=True)
     with_device = traitlets.Bool(True).tag(sync=True)
+    expected = traitlets.Float(None, allow_none=True).tag(sync=True)  # seconds until the run has ended at the latest
+    last = traitlets.Int(-1).tag(sync=True)  # number of the newest iterate that is shown
+    marked = traitlets.Int(None, min=0, allow_none=True).tag(sync=True)
+    marking = traitlets.Unicode("").tag(sync=True)  # the marked iterate in words
+    with_omega = traitlets.Bool(False).tag(sync=True)
     can_go_on = traitlets.Bool(True).tag(sync=True)  # whether a run that has ended stopped short of its goal
+
+    @traitlets.validate("marked")
+    def _is_there(self, proposal: Any) -> int | None:
+        number: int | None = proposal.value
+        if number is not None and number > self.last:
+            there = f"a number from 0 to {self.last}" if self.last >= 0 else "None, as there is no iterate yet"
+            raise SettingError(f"marked is {number}, expected {there}.")
+        return number
+
+    def tell(self, worker: Worker, recipe: Recipe, columns: Columns, shown: Any) -> Activity:
+        """Show where a run stands, in numbers and in words; return what its worker is doing.
+
+        Parameters
+        ----------
+        worker : Worker
+            Of the run.
+        recipe : Recipe
+            The recipe as it is now, with what the run has yet to take up.
+        columns : Columns
+            Its history so far.
+        shown : Run
+            The run whose curves are shown.
+        """
+        activity = worker.activity
+        run: Any = worker.run
+        with self.hold_sync():
+            self.accepted, self.rejected = columns.accepted, columns.rejected
+            self.seconds = worker.seconds
+            self.expected = seconds_to_go(run, worker.seconds) if worker.alive else None
+            self.last = shown.iterates[-1].number if shown.iterates else -1
+            self.marking = "" if self.marked is None else iterate_words(shown, self.marked)
+            self.can_go_on = activity is not Activity.FAILED and run.status in SHORT_OF_GOAL
+            self.tone = TONES.get(run.status, "")
+            self.sentence = standing(worker, activity, recipe)
+            self.problem = "" if worker.error is None else f"{type(worker.error).__name__}: {worker.error}"
+            self.activity = activity.value
+        return activity
 
     _obeyed: Callable[[Any, Any, Any], None] | None = None
 

@@ -2,22 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import time
-from dataclasses import asdict, dataclass
 from typing import Any
 
 import ipywidgets
 import traitlets
 
+from lsat_explorer.model.prepared import Featurizer
 from lsat_explorer.model.recipe import Recipe
+from lsat_explorer.model.regularizers import Regularizer
 from lsat_explorer.widgets.base import refuse_unknown
-from lsat_explorer.widgets.cards import Card, cards
-from lsat_explorer.widgets.facts import difference, extremes, facts, tolerance, widths
+from lsat_explorer.widgets.cells import namespace
+from lsat_explorer.widgets.code_view import cell_source
+from lsat_explorer.widgets.facts import extremes, facts, tolerance, widths
 from lsat_explorer.widgets.history import Columns
 from lsat_explorer.widgets.hyper_sliders import HyperSliders
+from lsat_explorer.widgets.last_look import LastLook
 from lsat_explorer.widgets.live_tuner import LiveTuner
-from lsat_explorer.widgets.panels import Heading, Runs, Tabs
+from lsat_explorer.widgets.panels import Heading
+from lsat_explorer.widgets.recipe_panel import RecipePanel
 from lsat_explorer.widgets.shown import Shown
 from lsat_explorer.widgets.weight_browser import WeightBrowser
 from lsat_explorer.widgets.worker import Activity
@@ -25,17 +28,6 @@ from lsat_explorer.widgets.worker import Activity
 __all__ = ["Explorer"]
 
 _PERIOD = 1.0  # seconds between two looks at the rows' weights while the run goes on
-
-
-@dataclass
-class _Line:
-    """A run in the table, the recipe that it began with, and the one that its last iteration used."""
-
-    run: Any
-    began: Recipe
-    used: Recipe
-    iterates: int = 0
-    seconds: float = 0.0
 
 
 class Explorer(Shown, ipywidgets.VBox):
@@ -56,8 +48,12 @@ class Explorer(Shown, ipywidgets.VBox):
         Curves and buttons.
     sliders : HyperSliders
         The hyper-hyper-parameters.
+    runs : RunList
+        Every run so far, with its name and note; see `RunList`.
     browser : WeightBrowser
         The training rows that weigh least and most.
+    panel : RecipePanel
+        What is assembled, with the editors of features and graphs, and the recipe as text.
 
     Raises
     ------
@@ -80,10 +76,10 @@ class Explorer(Shown, ipywidgets.VBox):
         self.tuner = LiveTuner(source, recipe) if own else LiveTuner(source, recipe or Recipe())
         self.sliders = HyperSliders(self.tuner)
         self.heading = Heading(devices=self.tuner.controls.devices, device=self.recipe.device)
-        self.tabs = Tabs()
-        self.table = Runs(error_name="Validation error" if self.data.task == "classification" else "Validation RMSE")
+        self.panel = RecipePanel(self.data, self.recipe, self.sliders, self._take)
+        self.last_look = LastLook()
+        self.runs, self.table = self.tuner.runs, self.tuner.table
         self.browser = WeightBrowser(self.run)
-        self._lines = [_Line(self.run, self.run.recipe, self.run.recipe)]
         self._looked = 0.0
         self._connect()
         super().__init__(children=self._arranged(), **settings)
@@ -95,21 +91,16 @@ class Explorer(Shown, ipywidgets.VBox):
     def _connect(self) -> None:
         controls = self.tuner.controls
         controls.with_device = False
-        commands = {name: getattr(self, name) for name in ("start", "pause", "stop", "step", "restart")}
+        commands = {name: getattr(self, name) for name in ("start", "pause", "stop", "step", "restart", "branch")}
         controls.obey(commands)
         traitlets.link((self.heading, "device"), (controls, "device"))
-        # in the browser, so that tabs turn while the kernel is busy
-        self._turning = ipywidgets.jslink((self.tabs, "group"), (self.sliders, "group"))
-        self.table.observe(self._choose, "chosen")
         self.tuner.listeners.append(self._follow)
 
     def _arranged(self) -> list[ipywidgets.Widget]:
-        assembly = ipywidgets.VBox([self.tabs, self.sliders])
-        left = ipywidgets.VBox([assembly, self.tuner.controls])
-        right = ipywidgets.VBox([self.tuner.plot, self.table])
+        left = ipywidgets.VBox([self.panel, self.tuner.controls])
+        right = ipywidgets.VBox([self.tuner.plot, self.table, self.last_look])
         columns = ipywidgets.Box([left, right])
-        names = ((assembly, "lsat-assembly"), (left, "lsat-left"), (right, "lsat-right"), (columns, "lsat-columns"))
-        for box, name in names:
+        for box, name in ((left, "lsat-left"), (right, "lsat-right"), (columns, "lsat-columns")):
             box.add_class(name)
         return [self.heading, columns, self.browser]
 
@@ -125,8 +116,34 @@ class Explorer(Shown, ipywidgets.VBox):
 
     @property
     def recipe(self) -> Recipe:
-        """The recipe as the sliders have it now."""
+        """The recipe as the panels have it now.
+
+        Assign another one: other hyper-penalties and another method act at the next iteration of the run, other pieces
+        once it is started again.
+        """
         return self.tuner.recipe
+
+    @recipe.setter
+    def recipe(self, recipe: Recipe) -> None:
+        self._take(recipe)
+
+    @property
+    def featurizer(self) -> Featurizer:
+        """The feature map of `recipe`; assign another one to change it."""
+        return self.recipe.featurizer
+
+    @featurizer.setter
+    def featurizer(self, featurizer: Featurizer) -> None:
+        self._take(self.recipe.replace(featurizer=featurizer))
+
+    @property
+    def regularizer(self) -> Regularizer:
+        """The penalties on θ of `recipe`; assign others to change them."""
+        return self.recipe.regularizer
+
+    @regularizer.setter
+    def regularizer(self, regularizer: Regularizer) -> None:
+        self._take(self.recipe.replace(regularizer=regularizer))
 
     @property
     def model(self) -> Any:
@@ -158,9 +175,19 @@ class Explorer(Shown, ipywidgets.VBox):
             Another recipe; the present one, with the chosen device, by default.
         """
         recipe = recipe or self.recipe.replace(device=self.heading.device)
-        self.table.chosen = 0
         self.tuner.restart(recipe)
-        self.sliders.recipe = recipe
+        self._show_recipe(recipe)
+
+    def branch(self, number: int | None = None) -> None:
+        """Begin a new run from the hyper-parameters of an iterate of the shown run, with the settings that it shows.
+
+        Parameters
+        ----------
+        number : int, optional
+            Of the iterate; the marked one by default.
+        """
+        self.tuner.branch(number)
+        self._show_recipe(self.recipe)
 
     def wait(self, timeout: float | None = None) -> None:
         """Block until the run has ended, and save its picture in the notebook.
@@ -188,7 +215,7 @@ class Explorer(Shown, ipywidgets.VBox):
             return
         self._complete = False
         self.tuner.close()
-        for part in (self.heading, self.tabs, self.sliders, self.table, self.browser, self._turning):
+        for part in (self.heading, self.panel, self.sliders, self.last_look, self.browser):
             part.close()
         super().close()
 
@@ -215,64 +242,32 @@ class Explorer(Shown, ipywidgets.VBox):
     def _follow(self, activity: Activity) -> None:
         """Show what has changed. Called after each report of the worker, by the thread that reports."""
         run = self.run
-        self._note(run, self.recipe)
-        self.table.rows = [self._row(index) for index in reversed(range(len(self._lines)))]
-        line = self._seen()
+        line = self.table.shown
         seen, earlier = line.run, line.run is not run
+        planned = self.tuner.planned and not earlier
         over = activity in (Activity.ENDED, Activity.FAILED) and bool(seen.iterates)
-        recipe = line.used if earlier or over else self.recipe
-        source = recipe.to_source()
+        recipe = line.used if earlier or (over and not planned) else self.recipe
         self.sliders.look_at(recipe if earlier else None)
-        with self.heading.hold_sync(), self.tabs.hold_sync():
+        with self.heading.hold_sync():
             self.heading.facts = facts(self.data, seen.problem)
-            self.heading.source = self.tabs.source = source
-            found = cards(recipe, seen.omega if seen.iterates else None, widths(seen.problem))
-            drawn = [(tab, card) for tab, some in found.items() for card in some if card.picture]
-            self.tabs.pictures = {f"{tab}/{card.name}": card.picture for tab, card in drawn}
-            self.tabs.cards = {tab: [_without_picture(card) for card in some] for tab, some in found.items()}
+            self.heading.source = cell_source(self.data, recipe, namespace())
+        # of other pieces than those of the run nothing is known yet
+        known = (None, None) if planned else (seen.omega if seen.iterates else None, widths(seen.problem))
+        self.panel.show(recipe, *known)
+        if self.recipe is not self.panel.recipe:
+            self._show_recipe(self.recipe)
+        self.last_look.follow(seen, activity)
         if not activity.busy or time.monotonic() - self._looked > _PERIOD:
             self._looked = time.monotonic()
             self.browser.refresh(seen)
         if not self.tuner.worker.closed:
             self.save_at_rest(activity)
 
-    def _note(self, run: Any, recipe: Recipe) -> None:
-        """Give a new run a line; it takes the place of one that never ran or began with the same recipe."""
-        last = self._lines[-1]
-        if last.run is not run:
-            if not last.run.iterates or last.began == last.used == recipe:
-                self._lines.pop()
-            last = _Line(run, recipe, recipe)
-            self._lines.append(last)
-        if not run.iterates:
-            last.began = last.used = recipe
-        elif len(run.iterates) != last.iterates:  # reading a model may change the recipe of a run that has ended
-            last.used, last.iterates, last.seconds = run.recipe, len(run.iterates), self.tuner.worker.seconds
+    def _take(self, recipe: Recipe) -> None:
+        """Make another recipe the one that is assembled."""
+        self.tuner.change(recipe)
+        self._show_recipe(recipe)
 
-    def _seen(self) -> _Line:
-        """Return the line that is chosen."""
-        return self._lines[max(len(self._lines) - 1 - self.table.chosen, 0)]
-
-    def _row(self, index: int) -> dict[str, Any]:
-        line = self._lines[index]
-        last = line.run.iterates[-1] if line.run.iterates else None
-        return {
-            "name": f"Run {index + 1}",
-            "differs": difference(self._lines[0].used, line.used) if index else "",
-            "loss": _finite(last.loss) if last else None,
-            "error": _finite(last.error) if last else None,
-            "iterations": last.number if last else 0,
-            "seconds": line.seconds,
-            "busy": index == len(self._lines) - 1 and self.tuner.worker.activity.busy,
-        }
-
-    def _choose(self, _change: Any) -> None:
-        self.tuner.look_at(self._seen().run)
-
-
-def _finite(value: float) -> float | None:
-    return value if math.isfinite(value) else None  # JSON knows no NaN
-
-
-def _without_picture(card: Card) -> dict[str, Any]:
-    return {name: value for name, value in asdict(card).items() if name != "picture"}
+    def _show_recipe(self, recipe: Recipe) -> None:
+        self.sliders.recipe = recipe
+        self.panel.take(recipe)

@@ -2,17 +2,34 @@
 
 from __future__ import annotations
 
+import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from lsat_explorer.engines import available_devices
 from lsat_explorer.model.recipe import Recipe
+from lsat_explorer.plots.curves import value_text
+from lsat_explorer.tune.branch import takes_up
 from lsat_explorer.tune.iterate import Status
 from lsat_explorer.widgets.knobs import knobs, set_knob
 from lsat_explorer.widgets.worker import Activity, Worker
 
-__all__ = ["SHORT_OF_GOAL", "TONES", "difference", "extremes", "facts", "standing", "tolerance", "widths"]
+__all__ = [
+    "SHORT_OF_GOAL",
+    "TONES",
+    "devices",
+    "difference",
+    "extremes",
+    "facts",
+    "iterate_words",
+    "seconds_to_go",
+    "standing",
+    "tolerance",
+    "widths",
+]
 
 _ACROSS = 10
 
@@ -38,8 +55,17 @@ def standing(worker: Worker, activity: Activity, wanted: Recipe) -> str:
     activity : Activity
         What the worker is doing.
     wanted : Recipe
-        The recipe as the sliders have it, which a run that has ended has yet to take up.
+        The recipe as it is now, which a run that has ended, or one of other pieces, does not take up.
     """
+    said = _standing(worker, activity)
+    run: Any = worker.run
+    if activity in (Activity.RUNNING, Activity.PAUSED) and not takes_up(run.recipe, wanted):
+        return f"{said} Restart to use the changed recipe."
+    changed = activity is Activity.ENDED and wanted != run.recipe
+    return f"{said} Restart to use the changed settings." if changed else said
+
+
+def _standing(worker: Worker, activity: Activity) -> str:
     run: Any = worker.run
     if activity is Activity.PREPARING:
         return "Preparing features…"
@@ -52,8 +78,7 @@ def standing(worker: Worker, activity: Activity, wanted: Recipe) -> str:
         return f"Paused after iteration {last}." if worker.resting else "Pausing after this iteration…"
     if activity is Activity.READY and not run.iterates:
         return "Not started: press Start, or Step for a single iteration."
-    changed = activity is Activity.ENDED and wanted != run.recipe
-    return f"{run.message} Restart to use the changed settings." if changed else str(run.message)
+    return str(run.message)
 
 
 def facts(data: Any, problem: Any | None) -> list[str]:
@@ -76,6 +101,51 @@ def facts(data: Any, problem: Any | None) -> list[str]:
 
 def _counted(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def devices() -> dict[str, str]:
+    """Return the devices that can be chosen, in words with the memory that they have or, for the cpu, have free now."""
+    found = available_devices()
+    if (free := _free_memory()) is not None:
+        found["cpu"] = f"{found['cpu']}, {free / 2**30:.0f} GiB free"
+    return found
+
+
+def _free_memory() -> int | None:
+    """Return the bytes of memory that new work can take, None where the system does not say."""
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return None
+    sizes = dict(line.split(":", 1) for line in lines if ":" in line)
+    return int(sizes["MemAvailable"].split()[0]) * 1024 if "MemAvailable" in sizes else None
+
+
+def seconds_to_go(run: Any, seconds: float) -> float | None:
+    """Return how long a run goes on at most: each iteration as long as they were on average, until their limit.
+
+    Parameters
+    ----------
+    run : Run
+        The run.
+    seconds : float
+        How long it has computed.
+    """
+    if not run.iterates or run.limit is None:
+        return None
+    number = run.iterates[-1].number
+    return seconds / (number + 1) * max(run.limit - number, 0)
+
+
+def iterate_words(run: Any, number: int) -> str:
+    """Return an iterate's values in words."""
+    iterate = next((i for i in run.iterates if i.number == number), None)
+    if iterate is None:
+        return ""
+    values = [f"loss {value_text(iterate.loss)}", f"step {value_text(iterate.step, 'step')}"]
+    if math.isfinite(iterate.residual):
+        values.append(f"residual {value_text(iterate.residual, 'residual')}")
+    return ", ".join(values if iterate.accepted else [*values, "rejected"])
 
 
 def tolerance(recipe: Recipe) -> float | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from lsat_explorer.model.recipe import Recipe
 
-__all__ = ["Knob", "knobs", "set_knob"]
+__all__ = ["Knob", "everyday", "knobs", "set_knob"]
 
 SEPARATOR = "/"  # between the parts of a path; names of ω hold dots
 
@@ -28,6 +28,8 @@ class Knob:
         Whether equal distances on the slider are equal ratios.
     whole : bool
         Whether only whole numbers make sense.
+    switch : bool
+        Whether it is either off, 0, or on, 1.
     group : str
         ``"penalties"``, ``"loss"`` or ``"method"``: the part of the recipe that it belongs to.
     label : str
@@ -42,6 +44,7 @@ class Knob:
     high: float
     log: bool
     whole: bool
+    switch: bool
     group: str
     label: str
     meaning: str
@@ -55,6 +58,7 @@ class _Rule:
     label: str
     meaning: str
     whole: bool = False
+    switch: bool = False
 
 
 _RULES: dict[tuple[str, str], _Rule] = {
@@ -68,6 +72,17 @@ _RULES: dict[tuple[str, str], _Rule] = {
     ("Box", "high"): _Rule(-12, 12, False, "{of}, most", "Greatest value that {of} may take, in log units."),
     ("Cardinality", "fraction"): _Rule(0, 1, False, "share of {of}", "Share of {of} that is kept."),
     ("Huber", "threshold"): _Rule(1e-3, 1e3, True, "Huber threshold", "Error beyond which the loss grows linearly."),
+    ("CrossEntropy", "temperature"): _Rule(
+        0, 1, False, "tuned temperature", "Whether scores are multiplied by e^τ, τ tuned, before the loss.", switch=True
+    ),
+    ("EarlyStopping", "patience"): _Rule(
+        1,
+        500,
+        True,
+        "patience",
+        "Accepted iterations without a lower loss on the test rows that end the run.",
+        whole=True,
+    ),
     ("Bisquare", "threshold"): _Rule(1e-3, 1e3, True, "bisquare threshold", "Error beyond which the loss is flat."),
 }
 
@@ -81,7 +96,7 @@ _METHOD_RULES = {
 for _method in ("ProximalGradient", "LineSearch", "LBFGS"):
     _RULES |= {(_method, _field): _rule for _field, _rule in _METHOD_RULES.items()}
 
-_GROUPS = {"hyper_penalties": "penalties", "loss": "loss", "method": "method"}
+_GROUPS = {"hyper_penalties": "penalties", "loss": "loss", "method": "method", "early_stopping": "method"}
 
 _NAMES = {"data_weights.log_weight": "log row weights", "loss.log_temperature": "log temperature"}
 """Names of ω that have everyday words; the others show their own last parts."""
@@ -93,7 +108,7 @@ def knobs(recipe: Recipe) -> list[Knob]:
     Parameters
     ----------
     recipe : Recipe
-        The description to search: its hyper-penalties, its loss and its method.
+        The description to search: its hyper-penalties, its loss, its method and its early stopping.
 
     Examples
     --------
@@ -127,14 +142,23 @@ def _knob(rule: _Rule, path: str, value: float, group: str, of: str) -> Knob:
     low, high = rule.low, rule.high
     if math.isfinite(value) and not (rule.log and value <= 0):  # a slider must reach the value that is set
         low, high = min(low, value), max(high, value)
-    name = _everyday(of)
+    name = everyday(of)
     words = {"of": name, "them": "them" if name.endswith("s") else "it"}
     return Knob(
-        path, value, low, high, rule.log, rule.whole, group, rule.label.format(**words), rule.meaning.format(**words)
+        path=path,
+        value=value,
+        low=low,
+        high=high,
+        log=rule.log,
+        whole=rule.whole,
+        switch=rule.switch,
+        group=group,
+        label=rule.label.format(**words),
+        meaning=rule.meaning.format(**words),
     )
 
 
-def _everyday(name: str) -> str:
+def everyday(name: str) -> str:
     """Return short words for a name of ω: ``regularizer.smooth.log_weight`` reads ``smooth log weight``."""
     parts = name.split(".")
     own = parts[1:] if parts[0] in ("regularizer", "featurizer", "loss", "data_weights") and len(parts) > 1 else parts
@@ -170,12 +194,14 @@ def set_knob(recipe: Recipe, path: str, value: float) -> Recipe:
         raise ValueError(f"{known[path].label} is {value!r}: expected a finite number.")
     if known[path].whole and value != round(value):
         raise ValueError(f"{known[path].label} is {value!r}: expected a whole number.")
-    number = round(value) if known[path].whole else float(value)
+    if known[path].switch and value not in (0, 1):
+        raise ValueError(f"{known[path].label} is {value!r}: expected 0 for off or 1 for on.")
+    number = bool(value) if known[path].switch else round(value) if known[path].whole else float(value)
     part, *rest = path.split(SEPARATOR)
     return recipe.replace(**{part: _replaced(getattr(recipe, part), rest, number)})
 
 
-def _replaced(value: Any, path: list[str], number: float) -> Any:
+def _replaced(value: Any, path: list[str], number: float | bool) -> Any:
     if not path:
         return number
     head, rest = path[0], path[1:]

@@ -11,13 +11,27 @@ from PIL import Image
 
 from lsat_explorer.data import Data
 from lsat_explorer.data.images import sprite
-from lsat_explorer.plots.curves import weight_bins
-from lsat_explorer.widgets.rows import Page, Positions, RowValues, name_of, span_text, weight_places, weight_text
+from lsat_explorer.plots.curves import short
+from lsat_explorer.widgets.row_filters import range_counts
+from lsat_explorer.widgets.row_predictions import Predictions
+from lsat_explorer.widgets.rows import (
+    FEATURE,
+    PREDICTED,
+    Page,
+    Positions,
+    RowValues,
+    name_of,
+    span_text,
+    weight_places,
+    weight_text,
+)
 
 __all__ = ["RowTiles", "plain"]
 
 _COLUMNS = 25  # of the sprite
 _BINS = 48
+_FARTHEST, _MOST_VALUES = 3, 40  # features named in a line of the table, and of the chosen row
+_MOST_FEATURES = 200  # offered to sort by
 _LARGE, _SMALL, _FEW = 112, 64, 100  # pixels a side of a thumbnail on a page of few rows, and of many
 
 
@@ -39,6 +53,8 @@ class RowTiles:
         self.data = data
         self.classes: list[Any] = list(data.classes or ())
         self.has_images = data.image_shape is not None
+        # what else rows can be sorted by; a single pixel tells nothing
+        self.features: list[str] = [] if self.has_images else list(data.feature_names)
 
     @cached_property
     def codes(self) -> Positions:
@@ -78,30 +94,89 @@ class RowTiles:
         """Return the thumbnails in one PNG, empty where there are none."""
         return sprite(self.images(positions), _COLUMNS) if self.has_images and len(positions) else b""
 
-    def describe(self, weights: np.ndarray, page: Page) -> dict[str, Any]:
-        """Return what a page shows beside its sprite, as values of JSON."""
+    def whole(self, position: int) -> bytes:
+        """Return one row as a PNG of all its pixels, empty where it is no image."""
+        return sprite(self.data.images("train", [position]), 1) if self.has_images else b""
+
+    def keys(self, column: str, weights: np.ndarray, predictions: Predictions | None) -> np.ndarray:
+        """Return the number (k,) that rows are sorted by; the order of the data while there are no predictions."""
+        targets = self.data.train.targets
+        if column == "weight":
+            return weights
+        if column == "label":
+            return self.codes if self.classes else targets[:, 0].numpy()
+        if column in PREDICTED and predictions is not None:
+            return predictions.codes if column == "predicted" else predictions.losses
+        if column.startswith(FEATURE):
+            return self.values.column(self.features.index(column.removeprefix(FEATURE)))
+        return np.arange(len(targets))
+
+    def describe(
+        self, weights: np.ndarray, page: Page, keep: np.ndarray, predictions: Predictions | None, column: str
+    ) -> dict[str, Any]:
+        """Return what a page shows beside its sprite, as values of JSON.
+
+        Parameters
+        ----------
+        weights : (k,) array
+            The present weights.
+        page : Page
+            Which rows.
+        keep : (k,) bool array
+            The rows of all pages.
+        predictions : Predictions or None
+            What the model says, once it was asked.
+        column : str
+            What the rows are sorted by.
+        """
         labels, texts, rows = self.words(weights, page.positions)
-        edges, counts = weight_bins(weights, _BINS)
-        shown = weights[page.positions]
-        finite = shown[np.isfinite(shown)]
-        lit = np.searchsorted(edges[1:-1], [finite.min(), finite.max()], side="right") if len(finite) else [1, 0]
+        histogram, places = range_counts(weights, keep, _BINS), weight_places(weights)
+        histogram["ends"] = [weight_text(histogram[end], places) for end in ("low", "high")]
         described: dict[str, Any] = {
             "positions": page.positions.tolist(),
             "labels": labels,
             "weights": texts,
-            "exact": [f"{weight:.5g}" for weight in shown],
+            "exact": [f"{weight:.5g}" for weight in weights[page.positions]],
             "rows": rows,
             "pages": page.pages,
             "total": page.total,
             "all": len(weights),
             "span": span_text(weights),
-            "bins": counts.tolist(),
-            "lit": [int(place) for place in lit],
+            "kept_span": span_text(weights[keep]) if page.total else "",
+            "histogram": histogram,
             "classes": [name_of(name, 24) for name in self.classes],
             "columns": _COLUMNS,
             "shape": list((self.data.image_shape or ())[:2]),
         }
+        if predictions is not None:
+            described["predicted"] = [predictions.words[place] for place in page.positions]
+            described["losses"] = [weight_text(loss) for loss in predictions.losses[page.positions]]
+            right = predictions.codes[page.positions] == self.codes[page.positions]
+            described["wrong"] = (~right).tolist() if self.classes else []
         if not self.has_images:
             described["graphs"] = self.values.graphs(page.positions)
-            described["unusual"] = self.values.unusual(page.positions)
+            described["unusual"] = self.values.unusual(page.positions, _FARTHEST)
+            described["features"] = [short(name, 40) for name in self.features[:_MOST_FEATURES]]
+            if column.startswith(FEATURE):
+                described["sorted"] = [f"{value:.4g}" for value in self.keys(column, weights, None)[page.positions]]
         return described
+
+    def zoom(self, weights: np.ndarray, position: int) -> dict[str, Any]:
+        """Return what is known of one row beside its picture, as values of JSON."""
+        place = np.array([position])
+        (label,), _, (row,) = self.words(weights, place)
+        lighter = int((weights < weights[position]).sum())
+        shown: dict[str, Any] = {
+            "position": position,
+            "row": row,
+            "label": label,
+            "weight": f"{weights[position]:.5g}",
+            "rank": f"{lighter + 1:,} of {len(weights):,}, lightest first",
+            "shape": list((self.data.image_shape or ())[:2]),
+        }
+        if not self.has_images:
+            names = self.values.unusual(place, _MOST_VALUES)[0]
+            shown["graph"] = self.values.graphs(place)[0]
+            shown["values"] = [list(pair) for pair in names]
+            shown["inputs"] = len(self.features)
+        return shown

@@ -1,4 +1,4 @@
-"""Training rows in the order of their weights: which of them a page shows, and in which words."""
+"""Training rows in an order: which of them a page shows, and in which words."""
 
 from __future__ import annotations
 
@@ -13,11 +13,16 @@ from lsat_explorer.data import Data
 from lsat_explorer.plots.curves import short
 
 __all__ = [
+    "FEATURE",
     "ORDERS",
+    "PREDICTED",
     "Browsable",
+    "Order",
     "Page",
     "RowValues",
     "name_of",
+    "order_of",
+    "order_text",
     "page_of",
     "span_text",
     "weight_places",
@@ -26,8 +31,58 @@ __all__ = [
 
 Positions = NDArray[np.intp]
 
-ORDERS = ("lightest", "heaviest")
 _MOST_POINTS = 48  # of a row's small graph
+
+
+@dataclass(frozen=True)
+class Order:
+    """A column to sort rows by, from its least value or, ``falling``, from its largest."""
+
+    column: str
+    falling: bool = False
+
+
+_COLUMNS = ("row", "label", "predicted", "loss")
+ORDERS = {"lightest": Order("weight"), "heaviest": Order("weight", True)} | {
+    sign + name: Order(name, sign == "-") for name in _COLUMNS for sign in ("", "-")
+}
+"""Orders by name: the weight's two, and each other column's, with a minus before its name where it falls."""
+
+PREDICTED = ("predicted", "loss")
+"""The columns that a fitted model tells."""
+
+FEATURE = "feature "
+"""What stands before the name of a feature in the name of its order."""
+
+
+def order_of(name: str, features: Sequence[str]) -> Order:
+    """Return the order of a name.
+
+    Parameters
+    ----------
+    name : str
+        One of `ORDERS`, or ``"feature x"`` and ``"-feature x"`` for a feature x.
+    features : sequence of str
+        The features there are.
+
+    Raises
+    ------
+    ValueError
+        If there is no such order.
+
+    Examples
+    --------
+    >>> order_of("-loss", []), order_of("feature age", ["age"])
+    (Order(column='loss', falling=True), Order(column='feature age', falling=False))
+    """
+    if name in ORDERS:
+        return ORDERS[name]
+    column = name.removeprefix("-")
+    if column.startswith(FEATURE) and column.removeprefix(FEATURE) in features:
+        return Order(column, name.startswith("-"))
+    known = ", ".join(map(repr, ORDERS))
+    more = f", or 'feature {features[0]}' and the like" if features else ""
+    raise ValueError(f"order is {name!r}, expected one of {known}{more}; pass one")
 
 
 @runtime_checkable
@@ -62,42 +117,54 @@ class Page:
     total: int
 
 
-def page_of(weights: ArrayLike, order: str, number: int, size: int, keep: ArrayLike | None = None) -> Page:
-    """Return one page of rows in the order of their weights.
+def order_text(order: Order) -> str:
+    """Return an order as the heading of its rows.
 
-    Rows of the same weight stay in the order of the data. A weight that is NaN comes last in both orders.
+    Examples
+    --------
+    >>> order_text(ORDERS["heaviest"]), order_text(ORDERS["-loss"])
+    ('Heaviest rows', 'Rows by loss, largest first')
+    """
+    if order.column == "weight":
+        return "Heaviest rows" if order.falling else "Lightest rows"
+    name = {"predicted": "predicted label"}.get(order.column, order.column.removeprefix(FEATURE))
+    ends = {"row": ("first to last", "last to first"), "loss": ("smallest first", "largest first")}
+    return f"Rows by {short(name, 40)}, {ends.get(order.column, ('rising', 'falling'))[order.falling]}"
+
+
+def page_of(keys: ArrayLike, number: int, size: int, *, falling: bool = False, keep: ArrayLike | None = None) -> Page:
+    """Return one page of rows in the order of their keys.
+
+    Rows of the same key stay in the order of the data. A key that is NaN comes last in both directions.
 
     Parameters
     ----------
-    weights : (k,) array
-        A weight per row.
-    order : {"lightest", "heaviest"}
-        Which rows come first.
+    keys : (k,) array
+        A number per row, such as its weight.
     number : int
         The page from 1; one that does not exist is replaced by the nearest that does.
     size : int
         Rows on a page, at least 1.
+    falling : bool
+        Whether the largest key comes first.
     keep : (k,) bool array, optional
         Which rows to show; all of them when left out.
 
     Raises
     ------
     ValueError
-        If `order` is unknown or `size` is below 1.
+        If `size` is below 1.
 
     Examples
     --------
-    >>> page_of([1.0, 0.2, 3.0], "lightest", 1, 2).positions.tolist()
+    >>> page_of([1.0, 0.2, 3.0], 1, 2).positions.tolist()
     [1, 0]
     """
-    if order not in ORDERS:
-        raise ValueError(f"order is {order!r}, expected 'lightest' or 'heaviest'; pass one of these")
     if size < 1:
         raise ValueError(f"a page of {size} rows cannot be shown; give at least 1")
-    values = np.asarray(weights, dtype=np.float64)
+    values = np.asarray(keys, dtype=np.float64)
     candidates = np.arange(len(values)) if keep is None else np.flatnonzero(np.asarray(keep, dtype=bool))
-    keys = values[candidates] if order == "lightest" else -values[candidates]
-    sorted_rows = candidates[np.argsort(keys, kind="stable")]
+    sorted_rows = candidates[np.argsort((-values if falling else values)[candidates], kind="stable")]
     pages = max(1, -(-len(sorted_rows) // size))
     number = min(max(number, 1), pages)
     return Page(sorted_rows[(number - 1) * size : number * size], number, pages, len(sorted_rows))
@@ -189,6 +256,10 @@ class RowValues:
         means = np.stack([scores[:, piece].mean(axis=1) for piece in pieces], axis=1)
         graphs: list[list[float]] = np.round(means, 2).tolist()
         return graphs
+
+    def column(self, place: int) -> NDArray[np.float64]:
+        """Return one feature of every row (k,)."""
+        return self._inputs[:, place].astype(np.float64)
 
     def unusual(self, positions: Positions, most: int = 6) -> list[list[tuple[str, str]]]:
         """Return for each row the features that lie farthest from the mean, each with its value as text."""

@@ -23,6 +23,11 @@ import machine
 ARTEFACTS = Path(__file__).parent / "artefacts"
 PATIENCE = 90_000  # ms: a loaded machine is slow, and no wait takes so long unless it fails
 
+CONNECTED = """() => {
+    const panel = window.jupyterapp?.shell.currentWidget;
+    return panel?.sessionContext?.session?.kernel?.connectionStatus === 'connected';
+}"""
+
 _CHROMIUM = (
     "--headless",
     "--no-sandbox",
@@ -113,14 +118,10 @@ class Notebook:
 
     def __init__(self, browser: Browser, address: str, name: str, *, size: tuple[int, int], theme: str) -> None:
         self.context = browser.new_context(viewport={"width": size[0], "height": size[1]})
-        self.page: Page = self.context.new_page()
-        self.page.set_default_timeout(PATIENCE)
         self.address = address
         self.complaints: list[str] = []
         self.strangers: list[str] = []
-        self.page.on("console", self._console)
-        self.page.on("pageerror", lambda error: self.complaints.append(error.stack or str(error)))
-        self.page.on("request", self._request)
+        self.page = self._new_page()
         self.page.goto(f"{address}/lab?reset")
         self.page.wait_for_function("() => window.jupyterapp !== undefined")
         self.page.evaluate(
@@ -139,12 +140,22 @@ class Notebook:
             }""",
             [name, theme],
         )
-        self.page.wait_for_function(
-            """() => {
-                const panel = window.jupyterapp.shell.currentWidget;
-                return panel?.sessionContext?.session?.kernel?.connectionStatus === 'connected';
-            }"""
-        )
+        self.page.wait_for_function(CONNECTED)
+
+    def _new_page(self) -> Page:
+        page = self.context.new_page()
+        page.set_default_timeout(PATIENCE)
+        page.on("console", self._console)
+        page.on("pageerror", lambda error: self.complaints.append(error.stack or str(error)))
+        page.on("request", self._request)
+        return page
+
+    def close_tab(self, name: str) -> None:
+        """Close the browser's tab while the kernel goes on, and open the notebook again in another one."""
+        self.page.close()
+        self.page = self._new_page()
+        self.page.goto(f"{self.address}/lab/tree/{name}")
+        self.page.wait_for_function(CONNECTED)
 
     def _console(self, message: ConsoleMessage) -> None:
         if message.type == "error":

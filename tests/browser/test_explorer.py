@@ -212,6 +212,21 @@ def test_a_view_opened_later_shows_the_whole_history_and_goes_on(notebook: Open)
     until_activity(page, "ended")
 
 
+def test_a_run_goes_on_while_its_tab_is_closed(notebook: Open) -> None:
+    page = notebook("tab.ipynb", DIGITS, SHOW)
+    press(page, "Start")
+    until_points(page, 5)
+    page.save()
+    before = points(page)
+    page.close_tab("tab.ipynb")
+    page.wait_for(f"() => document.querySelector('{CONTROLS}')?.dataset.activity === 'running'")
+    until_points(page, before)  # the whole history, with what came while nobody looked
+    until_points(page, points(page))
+    press_and_time(page, "Stop")
+    page.wait_for(f"(count) => ({POINTS})() === Number(count)", page.run_code("print(len(explorer.run.iterates))"))
+    clean(page)
+
+
 def test_two_notebooks_run_at_once(notebook: Open) -> None:
     pages = [notebook(f"{name}.ipynb", DIGITS, SHOW) for name in ("one", "another")]
     for page in pages:

@@ -148,7 +148,7 @@ class _Softmax(_Archetypes):
         return self.distances(inputs)
 
     def features(self, omega: Omega, computed: Tensor) -> Tensor:
-        return torch.softmax(-computed * (-omega["log_scale"]).exp().to(computed.dtype), dim=1)
+        return torch.softmax(computed * -(-omega["log_scale"]).exp().to(computed.dtype), dim=1)
 
 
 class _Gaussian(_Archetypes):

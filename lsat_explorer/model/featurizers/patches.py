@@ -138,7 +138,14 @@ class _Patches(Block):
         kernels, means = self._patches.flatten(1).mT.to(inputs.dtype), self._means.to(inputs.dtype)
         held = _CACHE if inputs.device.type == "cpu" else _CARD
         chunk = max(1, held // (max(kernels.shape) * means.shape[1]))
-        return torch.cat([self._responses(rows, kernels, means) for rows in inputs.split(chunk)])
+        chunks = inputs.split(chunk)
+        if inputs.requires_grad:
+            return torch.cat([self._responses(rows, kernels, means) for rows in chunks])
+        # Small pieces that live on between large ones that are freed would let the heap grow to many times their size.
+        result = inputs.new_empty(len(inputs), self.width)
+        for place, rows in zip(result.split(chunk), chunks, strict=True):
+            place.copy_(self._responses(rows, kernels, means))
+        return result
 
     def _responses(self, rows: Tensor, kernels: Tensor, means: Tensor) -> Tensor:
         """Return the features (N, s · cells²): one product with every place of the images, another to take means."""

@@ -34,7 +34,7 @@ class Identity(Featurizer):
 
 
 class _Identity(Block):
-    passes_inputs = True
+    passes_inputs = light = True
 
     def __init__(self, width: int) -> None:
         self.width = width

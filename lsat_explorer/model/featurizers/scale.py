@@ -12,13 +12,16 @@ from ..prepared import Block, Featurizer
 
 __all__ = ["Scale", "centre_and_spread"]
 
+_CHUNK = 8192
+"""Rows taken to float64 at a time."""
+
 
 def centre_and_spread(inputs: Tensor) -> tuple[Tensor, Tensor]:
     """Return mean and deviation (d,) of the columns in float64; the deviation is 1 where a column does not vary."""
-    rows = inputs.double()
-    mean = rows.mean(0)
-    deviation = (rows - mean).square().mean(0).sqrt()
-    varies = deviation > 1e-12 * rows.abs().amax(0)
+    chunks, k = inputs.split(_CHUNK), len(inputs)
+    mean = sum(rows.double().sum(0) for rows in chunks) / k
+    deviation = (sum((rows.double() - mean).square().sum(0) for rows in chunks) / k).sqrt()
+    varies = deviation > 1e-12 * torch.maximum(inputs.amax(0).abs(), inputs.amin(0).abs()).double()
     return mean, torch.where(varies, deviation, 1.0)
 
 
@@ -52,6 +55,8 @@ class Scale(Featurizer):
 
 
 class _Scale(Block):
+    light = True
+
     def __init__(self, log_scale: Tensor, shift: Tensor, tuned: bool) -> None:
         self._start = {"log_scale": log_scale, "shift": shift}
         self._tuned = tuned

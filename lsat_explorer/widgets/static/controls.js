@@ -5,11 +5,57 @@ const TONES = {
 };
 const BUSY = ["preparing", "running", "stopping"];
 
+const span = (seconds) => {
+  if (seconds < 100) return `${seconds.toFixed(0)} s`;
+  return seconds < 5400 ? `${(seconds / 60).toFixed(0)} min` : `${(seconds / 3600).toFixed(1)} h`;
+};
+
+// The iterate that is marked, by a click in the curves or by its number, and the way on from there.
+const marking = (model) => {
+  const field = dom("input", { type: "number", min: "0", step: "1", title: "Number of an iteration to mark, or click the curve" });
+  const words = dom("span", { class: "lsat-muted" });
+  const branch = dom("button", { type: "button", title: "A new run that goes on from there, with the settings as they are now" });
+  const unmark = dom("button", { type: "button", text: "Unmark", title: "Take the mark away" });
+  const buttons = dom("span", { class: "lsat-row" }, branch, unmark);
+  const node = dom("div", { class: "lsat-row lsat-marking" }, dom("label", {}, dom("span", { class: "lsat-muted", text: "Iteration" }), field),
+    words, buttons);
+  const mark = (value) => {
+    model.set("marked", value);
+    model.save_changes();
+  };
+  field.addEventListener("change", () => {
+    const value = Math.round(Number(field.value));
+    mark(field.value === "" || Number.isNaN(value) ? null : Math.min(model.get("last"), Math.max(0, value)));
+    show();
+  });
+  field.addEventListener("keydown", (event) => event.stopPropagation());
+  branch.addEventListener("click", () => {
+    ask(model, { command: "branch" });
+    field.focus();
+  });
+  unmark.addEventListener("click", () => {
+    mark(null);
+    field.focus();
+  });
+  const show = () => {
+    const [marked, last] = [model.get("marked"), model.get("last")];
+    const none = marked === null || marked === undefined;
+    node.hidden = last < 0;
+    field.max = String(last);
+    const wanted = none ? "" : String(marked);
+    if (document.activeElement !== field || field.value !== "") field.value = wanted;
+    words.textContent = none ? "mark one, or click the curve, to branch from it" : model.get("marking");
+    branch.textContent = `Branch from iteration ${none ? "" : marked.toLocaleString("en-US")}`;
+    buttons.hidden = none;
+  };
+  return { node, show };
+};
+
 function render({ model, el }) {
   el.classList.add("lsat", "lsat-controls");
   const button = (command, label, title) => {
     const node = dom("button", { type: "button", text: label, title });
-    node.addEventListener("click", () => model.send({ command }));
+    node.addEventListener("click", () => ask(model, { command }));
     return node;
   };
   const start = button("start", "Start", "Tune from here until the run ends");
@@ -20,6 +66,13 @@ function render({ model, el }) {
   const restart = button("restart", "Restart", "A new run from the start, with the settings as they are now");
   const counts = dom("span", { class: "lsat-muted lsat-counts" });
   const clock = dom("span", { class: "lsat-muted lsat-clock" });
+  clock.title = "Seconds of computing, without pauses; at most, if the run goes on to its maximum of iterations";
+  const omega = dom("button", { type: "button", text: "Show ω", title: "Two more panels: the norm of the gradient, and the hyper-parameters ω by name" });
+  omega.addEventListener("click", () => {
+    model.set("with_omega", !model.get("with_omega"));
+    model.save_changes();
+  });
+  const mark = marking(model);
   const device = deviceChoice(model);
   device.node.classList.add("lsat-push");
   const dot = dom("span", { class: "lsat-dot" });
@@ -27,7 +80,8 @@ function render({ model, el }) {
   const problem = dom("div", { class: "lsat-error", role: "alert" });
   el.append(
     dom("div", { class: "lsat-row lsat-buttons" }, start, pause, stop, step, restart, device.node),
-    dom("div", { class: "lsat-row lsat-tally" }, counts, clock),
+    dom("div", { class: "lsat-row lsat-tally" }, counts, clock, omega),
+    mark.node,
     dom("div", { class: "lsat-status" }, dot, sentence),
     problem,
   );
@@ -40,7 +94,9 @@ function render({ model, el }) {
   const tick = () => {
     const extra = BUSY.includes(model.get("activity")) ? (performance.now() - since) / 1000 : 0;
     const seconds = model.get("seconds") + extra;
-    clock.textContent = seconds > 0 ? `${seconds.toFixed(1)} s` : "";
+    const expected = model.get("expected");
+    const rest = expected === null || expected === undefined || seconds <= 0 ? "" : `, about ${span(Math.max(0, expected - extra))} to go at most`;
+    clock.textContent = seconds > 0 ? `${rest ? "elapsed " : ""}${seconds < 100 ? `${seconds.toFixed(1)} s` : span(seconds)}${rest}` : "";
   };
   const show = () => {
     const activity = model.get("activity");
@@ -65,12 +121,16 @@ function render({ model, el }) {
     problem.textContent = model.get("problem");
     problem.hidden = !problem.textContent;
     device.node.hidden = !model.get("with_device");
+    omega.setAttribute("aria-pressed", String(model.get("with_omega")));
     since = performance.now();
     tick();
   };
+  ask(model); // whether anybody is there: this page may be one that was opened again
   const timer = setInterval(tick, 250);
   const end = follow(model, [
-    [["activity", "accepted", "rejected", "tone", "sentence", "problem", "seconds", "with_device", "can_go_on"], show],
+    [["activity", "accepted", "rejected", "tone", "sentence", "problem", "seconds", "with_device", "can_go_on",
+      "expected", "with_omega"], show],
+    [["marked", "marking", "last"], mark.show],
     [["devices", "device"], device.update],
   ]);
   return () => { clearInterval(timer); end(); };

@@ -6,7 +6,7 @@ function render({ model, el }) {
   const device = deviceChoice(model);
   device.node.classList.add("lsat-push");
   const code = copyButton("Copy as code", () => model.get("source"));
-  code.title = "The recipe of the shown run as Python";
+  code.title = "A cell that makes this Explorer again: the rows, the recipe, the view";
   el.append(title, facts, device.node, code);
   return follow(model, [
     [["title"], () => { title.textContent = model.get("title"); }],

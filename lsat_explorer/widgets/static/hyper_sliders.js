@@ -72,6 +72,21 @@ const line = (knob, send, say, fixed) => {
   return { node: dom("div", { class: "lsat-knob", "data-path": knob.path }, name, slider, field, reset), update, show };
 };
 
+// A knob that is on or off.
+const toggle = (knob, send, say, fixed) => {
+  const box = dom("input", { type: "checkbox", title: knob.meaning });
+  const reset = dom("span", {});
+  const name = dom("label", { class: "lsat-knob-name", title: knob.meaning }, box, dom("span", { text: knob.label }));
+  const show = (next) => { box.checked = Boolean(next); };
+  box.addEventListener("change", () => {
+    say("");
+    send(knob.path, box.checked ? 1 : 0);
+  });
+  box.disabled = fixed;
+  show(knob.value);
+  return { node: dom("div", { class: "lsat-knob lsat-switch", "data-path": knob.path }, name, reset), update: show, show };
+};
+
 const EMPTY = {
   penalties: "No penalty on ω here has a strength to set.",
   loss: "This loss has no number to set.",
@@ -108,7 +123,7 @@ function render({ model, el }) {
     if (next !== shape) {
       shape = next;
       lines = {};
-      for (const knob of knobs) lines[knob.path] = line(knob, send, say, fixed);
+      for (const knob of knobs) lines[knob.path] = (knob.switch ? toggle : line)(knob, send, say, fixed);
       list.replaceChildren(...Object.values(lines).map(({ node }) => node));
     }
     list.hidden = knobs.length === 0;

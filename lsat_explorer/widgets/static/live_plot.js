@@ -24,7 +24,15 @@ export default () => {
       heard = mine;
       const end = widget.render(context);
       heard = null;
+      // plotly looks for a new width when the window has one; a column may get another by itself
+      let width = 0;
+      const watch = new ResizeObserver(([{ contentRect }]) => {
+        if (width && contentRect.width && contentRect.width !== width) window.dispatchEvent(new Event("resize"));
+        width = contentRect.width || width;
+      });
+      watch.observe(context.el);
       return () => {
+        watch.disconnect();
         for (const [event, handler] of mine) source.off(event, handler);
         end?.();
       };

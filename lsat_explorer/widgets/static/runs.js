@@ -1,52 +1,163 @@
-// A line for each run.
+// A line for each run. Choosing one is a trait; what is done to a run goes to Python as a message and comes back as rows.
 function render({ model, el }) {
   el.classList.add("lsat", "lsat-runs");
+  const keys = dom("span", { class: "lsat-sr", id: `lsat-runs-${Math.random().toString(36).slice(2)}`,
+    text: "Arrow keys choose a run, Enter or F2 renames it, Space draws it beside the shown one, Delete takes it out." });
   const head = dom("tr", {});
   const body = dom("tbody", {});
-  const table = dom("table", { class: "lsat-table" }, dom("caption", { class: "lsat-sr", text: "Runs" }),
+  const table = dom("table", { class: "lsat-table", role: "grid", "aria-label": "Runs", "aria-describedby": keys.id },
     dom("thead", {}, head), body);
-  el.append(dom("div", { class: "lsat-scroll" }, table));
+  const undo = dom("button", { type: "button", title: "Bring the deleted run back" });
+  undo.addEventListener("click", () => {
+    model.send({ command: "undo" });
+    body.querySelector('[aria-selected="true"]')?.focus(); // the button goes away
+  });
+  const problem = dom("div", { class: "lsat-error", role: "alert" });
+  el.append(keys, dom("div", { class: "lsat-scroll" }, table), dom("div", { class: "lsat-row" }, undo), problem);
 
+  const lines = new Map();
   const choose = (index) => {
     model.set("chosen", index);
     model.save_changes();
   };
-  const percent = (value, name) => (name === "Validation error" ? `${(100 * value).toFixed(1)} %` : number(value));
-  const cells = (row, name) => [
-    ["lsat-mark", ""], ["lsat-strong-run", row.name], ["lsat-differs", row.differs || "–"],
-    ["lsat-number", row.loss === null ? "–" : row.loss.toFixed(4)],
-    ["lsat-number", row.error === null ? "–" : percent(row.error, name)],
-    ["lsat-number", row.loss === null ? "–" : row.iterations.toLocaleString("en-US")],
-    ["lsat-number", row.loss === null ? "–" : `${row.seconds.toFixed(1)} s`],
+  const isNumber = (value) => value !== null && value !== undefined;
+  const percent = (value) =>
+    (model.get("error_name") === "Validation error" ? `${(100 * value).toFixed(1)} %` : number(value));
+
+  // One line, made once, so that who types in it is not disturbed while the run goes on.
+  const lineOf = (run) => {
+    const send = (command, more) => model.send({ command, run, ...more });
+    const text = (kind) => dom("td", { class: kind });
+    const dot = dom("span", { class: "lsat-dot" });
+    const beside = dom("input", { type: "checkbox", title: "Draw its validation loss beside that of the shown run" });
+    const swatch = dom("span", { class: "lsat-swatch" });
+    const name = dom("span", { class: "lsat-run-name", title: "Double click, Enter or F2 renames it" });
+    const words = dom("span", { class: "lsat-run-words" });
+    const note = dom("input", { type: "text", class: "lsat-run-note", placeholder: "Add a note", maxlength: "500",
+      title: "What there is to say of this run" });
+    const remove = dom("button", { type: "button", class: "lsat-run-delete", text: "✕" });
+    const numbers = [0, 1, 2, 3].map(() => text("lsat-number"));
+    const named = text("lsat-strong-run");
+    named.append(name);
+    const line = dom("tr", {}, dom("td", { class: "lsat-mark" }, dot),
+      dom("td", { class: "lsat-beside" }, dom("span", {}, beside, swatch)), named,
+      dom("td", { class: "lsat-differs" }, words, note), ...numbers, dom("td", { class: "lsat-mark" }, remove));
+
+    let shown = {};
+    const rename = () => {
+      const field = dom("input", { type: "text", class: "lsat-run-rename", "aria-label": `New name of ${shown.name}`, maxlength: "60" });
+      field.value = shown.name;
+      let open = true;
+      const end = (keep, back) => {
+        if (!open) return;
+        open = false;
+        if (keep && field.value.trim() !== shown.name) send("rename", { text: field.value });
+        field.replaceWith(name);
+        if (back) line.focus();
+      };
+      field.addEventListener("keydown", (event) => {
+        event.stopPropagation();
+        if (event.key === "Enter" || event.key === "Escape") end(event.key === "Enter", true);
+      });
+      field.addEventListener("blur", () => end(true, false));
+      for (const kind of ["click", "dblclick"]) field.addEventListener(kind, (event) => event.stopPropagation());
+      name.replaceWith(field);
+      field.focus();
+      field.select();
+    };
+    const overlay = (on) => send("overlay", { on });
+    const erase = () => { if (!shown.stays) send("delete"); };
+    const place = () => [...body.children].indexOf(line);
+
+    named.addEventListener("dblclick", rename);
+    beside.addEventListener("change", () => overlay(beside.checked));
+    note.addEventListener("change", () => send("note", { text: note.value }));
+    note.addEventListener("keydown", (event) => {
+      event.stopPropagation();
+      if (event.key === "Escape") note.value = shown.note;
+      if (event.key === "Escape" || event.key === "Enter") line.focus();
+    });
+    remove.addEventListener("click", erase);
+    for (const node of [beside, remove]) {
+      node.addEventListener("click", (event) => event.stopPropagation());
+      node.addEventListener("keydown", (event) => { if ([" ", "Enter"].includes(event.key)) event.stopPropagation(); });
+    }
+    line.addEventListener("click", () => choose(place()));
+    line.addEventListener("keydown", (event) => {
+      const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+      const act = { Enter: rename, F2: rename, " ": () => overlay(!beside.checked), Delete: erase }[event.key];
+      if (event.target !== line || !(step || act)) return;
+      event.preventDefault();
+      event.stopPropagation();
+      if (!step) return void act();
+      const next = Math.min(lines.size - 1, Math.max(0, place() + step));
+      choose(next);
+      body.children[next]?.focus();
+    });
+
+    const update = (row, chosen) => {
+      const before = shown;
+      shown = row;
+      line.tabIndex = chosen ? 0 : -1;
+      line.setAttribute("aria-selected", String(chosen));
+      line.dataset.run = String(row.run);
+      dot.dataset.tone = row.busy || chosen ? "busy" : "";
+      name.textContent = row.name;
+      words.textContent = row.differs || "–";
+      if (before.note !== row.note && document.activeElement !== note) note.value = row.note;
+      note.hidden = !chosen && !row.note;
+      const [colour, dash] = isNumber(row.slot) ? model.get("colours")[row.slot] : ["transparent", "dashed"];
+      swatch.style.borderTop = `3px ${dash === "dot" ? "dotted" : "dashed"} ${colour}`;
+      beside.checked = isNumber(row.slot);
+      beside.disabled = !beside.checked && !row.room;
+      beside.setAttribute("aria-label", `Draw ${row.name} beside the shown run`);
+      note.setAttribute("aria-label", `Note on ${row.name}`);
+      remove.setAttribute("aria-label", `Delete ${row.name}`);
+      remove.disabled = row.stays;
+      remove.title = row.stays ? "The buttons steer this run: restart or branch first" : "Delete this run";
+      const has = isNumber(row.loss);
+      const values = [
+        has ? row.loss.toFixed(4) : "–", isNumber(row.error) ? percent(row.error) : "–",
+        has ? row.iterations.toLocaleString("en-US") : "–", has ? `${row.seconds.toFixed(1)} s` : "–",
+      ];
+      numbers.forEach((cell, i) => { cell.textContent = values[i]; });
+      for (const node of [beside, note, remove]) node.tabIndex = chosen ? 0 : -1;
+    };
+    return { line, update };
+  };
+
+  const titles = () => [
+    ["", ""], ["Overlay", "Draws the validation loss of other runs beside that of the shown one, at most six"],
+    ["Run", "Its name: double click to change it"], ["Differs in", `Compared with ${model.get("compared")}, a branch with the run that it left`],
+    ["Loss", "Validation loss at the last iteration"], [model.get("error_name"), "At the last iteration"],
+    ["Iterations", "Evaluations of the objective after the start"], ["Time", "Seconds of computing; pauses do not count"],
+    ["", ""],
   ];
   const show = () => {
     const rows = model.get("rows");
-    const name = model.get("error_name");
-    const titles = ["", "Run", "Differs in", "Loss", name, "Iterations", "Time"];
-    head.replaceChildren(...titles.map((text, i) => dom("th", {
-      scope: "col", class: i > 2 ? "lsat-number" : "", text, ...(text === "Differs in" ? { title: "Compared with Run 1" } : {}),
-    })));
-    const focused = [...body.children].indexOf(document.activeElement);
-    body.replaceChildren(...rows.map((row, index) => {
-      const chosen = index === model.get("chosen");
-      const line = dom("tr", { tabindex: chosen ? "0" : "-1", "aria-selected": String(chosen), "data-run": String(index) });
-      line.append(...cells(row, name).map(([kind, text]) => dom("td", { class: kind, text })));
-      line.firstChild.append(dom("span", { class: "lsat-dot", "data-tone": row.busy ? "busy" : chosen ? "busy" : "" }));
-      line.addEventListener("click", () => choose(index));
-      line.addEventListener("keydown", (event) => {
-        const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
-        if (!step && event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        event.stopPropagation();
-        const next = Math.min(rows.length - 1, Math.max(0, index + (step || 0)));
-        choose(next);
-        body.children[next]?.focus();
-      });
-      return line;
-    }));
-    if (focused >= 0) body.children[Math.min(focused, rows.length - 1)]?.focus();
+    head.replaceChildren(...titles().map(([text, title], i) => (text
+      ? dom("th", { scope: "col", class: i > 3 ? "lsat-number" : "", text, title }) : dom("td", {}))));
+    const there = new Set(rows.map((row) => row.run));
+    const focused = body.contains(document.activeElement) ? document.activeElement.closest("tr") : null;
+    const lost = focused && !there.has(Number(focused.dataset.run)) ? [...body.children].indexOf(focused) : -1;
+    for (const [run, { line }] of lines) {
+      if (there.has(run)) continue;
+      line.remove();
+      lines.delete(run);
+    }
+    rows.forEach((row, index) => {
+      if (!lines.has(row.run)) lines.set(row.run, lineOf(row.run));
+      const { line, update } = lines.get(row.run);
+      if (body.children[index] !== line) body.insertBefore(line, body.children[index] || null);
+      update(row, index === model.get("chosen"));
+    });
+    if (lost >= 0) body.querySelector('[aria-selected="true"]')?.focus();
+    undo.hidden = !model.get("undoes");
+    undo.textContent = `Undo: bring back ${model.get("undoes")}`;
+    problem.textContent = model.get("problem");
+    problem.hidden = !problem.textContent;
   };
-  return follow(model, [[["rows", "chosen", "error_name"], show]]);
+  return follow(model, [[["rows", "chosen", "error_name", "compared", "undoes", "problem"], show]]);
 }
 
 export default { render };

@@ -1,4 +1,4 @@
-// What is assembled: a tab for each part of the recipe, a card for each piece.
+// What is assembled: a tab for each part of the recipe, a card for each piece. Its text stands in a view of its own.
 
 const NAMES = ["Features", "Regularizers", "Weights", "Loss", "Method", "Code"];
 const GROUPS = { Weights: "penalties", Loss: "loss", Method: "method" };
@@ -44,7 +44,8 @@ function render({ model, el }) {
   const id = `lsat-${Math.random().toString(36).slice(2)}`;
   const bar = dom("div", { class: "lsat-tabs", role: "tablist", "aria-label": "Parts of the recipe" });
   const body = dom("div", { class: "lsat-tab-body", role: "tabpanel", id });
-  el.append(bar, body);
+  const tools = dom("div", { class: "lsat-row lsat-tab-tools" });
+  el.append(bar, tools, body);
   const buttons = NAMES.map((name) => {
     const button = dom("button", { type: "button", role: "tab", text: name, "aria-controls": id });
     button.addEventListener("click", () => choose(name));
@@ -52,6 +53,7 @@ function render({ model, el }) {
     return button;
   });
   const choose = (name) => {
+    if (name !== model.get("tab")) model.set("editing", false);
     model.set("tab", name);
     model.set("group", GROUPS[name] || "none");
     model.save_changes();
@@ -67,11 +69,17 @@ function render({ model, el }) {
     choose(NAMES[next]);
     buttons[next].focus();
   });
-  const code = () => {
-    const text = dom("pre", { class: "lsat-code", tabindex: "0", "aria-label": "The recipe as Python" });
-    text.textContent = model.get("source");
-    body.replaceChildren(text); // the heading copies it
+  // The cards of two tabs have an editor, which takes their place.
+  const EDITORS = {
+    Features: ["Edit features", "Assemble the features by hand: steps one after another, blocks side by side"],
+    Regularizers: ["Edit graphs", "Draw graphs over the features: neighbours along an edge get like coefficients"],
   };
+  const edit = dom("button", { type: "button", class: "lsat-edit" });
+  edit.addEventListener("click", () => {
+    model.set("editing", !model.get("editing"));
+    model.save_changes();
+  });
+  tools.append(edit);
   let shown = "";
   const show = () => {
     const tab = model.get("tab");
@@ -81,8 +89,15 @@ function render({ model, el }) {
       button.tabIndex = chosen ? 0 : -1;
     });
     body.setAttribute("aria-label", tab);
-    if (tab === "Code") code();
-    else {
+    const editing = model.get("editing");
+    tools.hidden = !(tab in EDITORS);
+    if (tab in EDITORS) {
+      edit.textContent = editing ? "Done" : EDITORS[tab][0];
+      edit.title = editing ? "Back to the cards and the curves" : EDITORS[tab][1];
+      edit.classList.toggle("lsat-primary", editing);
+    }
+    body.hidden = tab === "Code" || editing; // another view stands below
+    if (!body.hidden) {
       const list = model.get("cards")[tab] || [];
       const pictures = model.get("pictures");
       if (shown !== tab || body.children.length !== list.length) {
@@ -92,7 +107,7 @@ function render({ model, el }) {
     }
     shown = tab;
   };
-  return follow(model, [[["tab", "cards", "pictures", "source"], show]]);
+  return follow(model, [[["tab", "cards", "pictures", "editing"], show]]);
 }
 
 export default { render };

@@ -1,0 +1,72 @@
+"""Blocks of features side by side, read by chunks of rows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..model.piece import Omega
+from ..model.prepared import Block
+from ..solve.gram import READ
+
+__all__ = ["AsRead", "Side", "runs"]
+
+_RUNS = 64
+"""Most pieces into which a block is cut to leave out its columns of zeros."""
+
+
+def runs(filled: Tensor) -> list[slice]:
+    """Return the columns that are ``filled`` (n,) as slices, or all in one where that would save little work."""
+    n, marks = len(filled), filled.tolist()
+    edges = [0, *(j for j in range(1, n) if marks[j] != marks[j - 1]), n]
+    kept = [slice(a, b) for a, b in pairwise(edges) if marks[a]]
+    return kept if sum(marks) < 0.95 * n and len(kept) <= _RUNS else [slice(0, n)]
+
+
+@dataclass(frozen=True)
+class AsRead:
+    """A block (N, n_b) that stands still, computed a chunk of rows at a time, whenever one is read."""
+
+    block: Block
+    omega: Omega
+    inputs: Tensor
+    dtype: torch.dtype
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows and columns."""
+        return len(self.inputs), self.block.width
+
+    @property
+    def device(self) -> torch.device:
+        """Where its chunks live."""
+        return self.inputs.device
+
+    def __getitem__(self, rows: slice) -> Tensor:
+        return self.block.features(self.omega, self.block.precompute(self.inputs[rows].double())).to(self.dtype)
+
+
+class Side:
+    """Blocks (N, n_b) side by side, put together a chunk of rows at a time; a chunk is valid until the next is read."""
+
+    def __init__(self, blocks: list[Any]) -> None:
+        self._blocks = blocks
+        self._widths = [block.shape[1] for block in blocks]
+        self._buffer: Tensor | None = None
+        self.shape = (blocks[0].shape[0], sum(self._widths))
+        self.device = blocks[0].device
+
+    def __getitem__(self, rows: slice) -> Tensor:
+        if len(self._blocks) == 1:
+            return self._blocks[0][rows]
+        if self._buffer is None:
+            self._buffer = torch.empty(READ, self.shape[1], dtype=self._blocks[0].dtype, device=self.device)
+        parts = [block[rows] for block in self._blocks]
+        chunk = self._buffer[: len(parts[0])]
+        for part, place in zip(parts, chunk.split(self._widths, 1), strict=True):
+            place.copy_(part)
+        return chunk

@@ -1,0 +1,40 @@
+"""A look at rows that decided nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+
+from .evaluation import error_of
+
+if TYPE_CHECKING:
+    from .run import Run
+
+__all__ = ["TestResult", "look"]
+
+
+@dataclass(frozen=True)
+class TestResult:
+    """The test split's ``loss`` and ``error``, and how many times it has been looked at."""
+
+    __test__ = False
+
+    loss: float
+    error: float
+    looks: int
+
+
+def look(run: Run) -> TestResult:
+    """Return the loss and error of a run's model on the test rows, and count the look; see `lsat_explorer.Run.test`."""
+    name = "test" if run.recipe.early_stopping is None else "final"
+    split = getattr(run.data, name)
+    if split is None:
+        raise ValueError(f"The data have no {name} split: make one with Data.from_arrays(…, {name}=0.2).")
+    model, targets = run.model, split.targets
+    scores = torch.from_numpy(model.decision_function(split.inputs))
+    omega = {k.removeprefix("loss."): v.cpu() for k, v in model.omega.items() if k.startswith("loss.")}
+    run.looks += 1
+    loss = float(model.loss.value(scores, targets, omega))
+    return TestResult(loss, error_of(scores, targets, run.data.task), run.looks)

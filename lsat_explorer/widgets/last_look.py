@@ -1,0 +1,90 @@
+"""A look at the test rows, by a button that counts how often they have been looked at."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import traitlets
+
+from lsat_explorer.widgets.base import View
+from lsat_explorer.widgets.shown import looks, script
+from lsat_explorer.widgets.worker import Activity
+
+__all__ = ["LastLook"]
+
+
+class LastLook(View):
+    """The loss and the error on rows that decided nothing, shown when somebody asks, with the number of looks.
+
+    Parameters
+    ----------
+    **settings
+        The traits below.
+
+    Examples
+    --------
+    >>> view = LastLook()
+    >>> view.follow(lsat.tune(recipe, data), Activity.ENDED)  # doctest: +SKIP
+    >>> view.look()  # doctest: +SKIP
+    """
+
+    _esm = script("last_look.js")
+    _css = looks("last_look.css")
+
+    result = traitlets.Unicode("").tag(sync=True)
+    count = traitlets.Int(0).tag(sync=True)
+    reason = traitlets.Unicode("").tag(sync=True)  # why one cannot look now
+    problem = traitlets.Unicode("").tag(sync=True)
+
+    def __init__(self, **settings: Any) -> None:
+        self._run: Any = None
+        self._results: list[tuple[Any, Any, str]] = []  # run, ω that was tested, what came out
+        super().__init__(**settings)
+        self.on_msg(self._obey)
+
+    def follow(self, run: Any, activity: Activity) -> None:
+        """Show what is known of the test rows of a run.
+
+        Parameters
+        ----------
+        run : Run
+            The run that is shown.
+        activity : Activity
+            What its worker is doing.
+        """
+        self._run = run
+        known = [(omega, text) for seen, omega, text in self._results if seen is run]
+        with self.hold_sync():
+            self.count, self.reason = run.looks, _reason(run, activity)
+            self.result = known[-1][1] if known else ""
+            if known and run.iterates and known[-1][0] is not run.omega:
+                self.result += " The run has gone on since."
+
+    def look(self) -> Any:
+        """Test the model of the run that is shown, count it, and return the result."""
+        result = self._run.test()
+        error = f"{100 * result.error:.2f} %" if self._run.data.task == "classification" else f"{result.error:.4g}"
+        name = "error" if self._run.data.task == "classification" else "RMSE"
+        text = f"Test {name} {error}, loss {result.loss:.4f}, after iteration {self._run.iterates[-1].number}."
+        self._results.append((self._run, self._run.omega, text))
+        with self.hold_sync():
+            self.result, self.count, self.problem = text, result.looks, ""
+        return result
+
+    def _obey(self, _widget: Any, content: Any, _buffers: Any) -> None:
+        if not isinstance(content, dict) or content.get("command") != "look":
+            return
+        try:
+            self.look()
+        except ValueError as error:
+            self.problem = str(error)
+
+
+def _reason(run: Any, activity: Activity) -> str:
+    """Return why a run cannot be tested now, or nothing."""
+    name = "test" if run.recipe.early_stopping is None else "final"
+    if getattr(run.data, name) is None:
+        return f"These data have no {name} rows: make them with {name}=0.2."
+    if not run.iterates:
+        return "There is no model yet: start the run."
+    return "Pause or stop the run first: a look is at a model that stands still." if activity.busy else ""

@@ -1,0 +1,81 @@
+"""The live figure of a run: its curves, those of other runs beside it, a marked iterate, and on demand ω."""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from lsat_explorer.plots.live import run_plotly, update_run
+from lsat_explorer.plots.omega import hide_omega, show_omega, update_omega
+from lsat_explorer.widgets.facts import tolerance
+from lsat_explorer.widgets.figure import figure_widget
+from lsat_explorer.widgets.history import Columns, OmegaColumns
+from lsat_explorer.widgets.run_list import KeptRun
+
+__all__ = ["LiveCurves"]
+
+
+class LiveCurves:
+    """One figure that shows a run. It is drawn by one thread at a time.
+
+    Parameters
+    ----------
+    clicked : callable
+        Called with the number of an iterate when somebody clicks its point.
+
+    Attributes
+    ----------
+    figure : plotly.graph_objects.FigureWidget
+        The figure.
+    """
+
+    def __init__(self, clicked: Callable[[int], None]) -> None:
+        self.figure = figure_widget(run_plotly({}))
+        self._columns: weakref.WeakKeyDictionary[Any, Columns] = weakref.WeakKeyDictionary()
+        self._omegas: weakref.WeakKeyDictionary[Any, OmegaColumns] = weakref.WeakKeyDictionary()
+        self._with_omega = False
+        curve = next(self.figure.select_traces({"name": "validation loss"}))
+        curve.on_click(self._heard)
+        self._clicked = clicked
+
+    def _heard(self, _trace: Any, points: Any, _state: Any) -> None:
+        if points.xs:
+            self._clicked(round(points.xs[0]))
+
+    def columns(self, run: Any) -> Columns:
+        """Return the columns of a run, as far as they were read."""
+        return self._columns.setdefault(run, Columns())
+
+    def draw(self, run: Any, recipe: Any, beside: Sequence[KeptRun], marked: int | None) -> None:
+        """Show a run as it is.
+
+        Parameters
+        ----------
+        run : Run
+            The run.
+        recipe : Recipe
+            That whose tolerance is drawn.
+        beside : sequence of KeptRun
+            Runs whose validation loss is drawn beside it.
+        marked : int, optional
+            Number of the iterate that is marked.
+        """
+        others = {kept.slot: (kept.name, self._history(kept.run)) for kept in beside if kept.run is not run}
+        found = {slot: shown for slot, shown in others.items() if slot is not None}
+        update_run(self.figure, self._history(run), tolerance(recipe), found, marked)
+        if self._with_omega:
+            update_omega(self.figure, self._omegas.setdefault(run, OmegaColumns()).of(run.iterates))
+
+    def with_omega(self, shown: bool) -> None:
+        """Make room for the hyper-parameters, or take it away; they are drawn with the next `draw`."""
+        if shown != self._with_omega:
+            self._with_omega = shown
+            (show_omega if shown else hide_omega)(self.figure)
+
+    def close(self) -> None:
+        """Take the figure away."""
+        self.figure.close()
+
+    def _history(self, run: Any) -> dict[str, Any]:
+        return self.columns(run).of(run.iterates) if run.iterates else {}

@@ -1,0 +1,220 @@
+"""The recipe as it is assembled: tabs of cards, sliders, the two editors on demand, and the text of it all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import asdict
+from typing import Any
+
+import ipywidgets
+import traitlets
+
+from lsat_explorer.data import Data
+from lsat_explorer.model.graph import Graph
+from lsat_explorer.model.hyper_penalties import Frozen, HyperPenalty
+from lsat_explorer.model.piece import Omega
+from lsat_explorer.model.recipe import Recipe
+from lsat_explorer.model.regularizers import Smooth, Stack
+from lsat_explorer.widgets.base import View
+from lsat_explorer.widgets.cards import TABS, cards
+from lsat_explorer.widgets.code_view import CodeView
+from lsat_explorer.widgets.featurizer_builder import FeaturizerBuilder
+from lsat_explorer.widgets.graph_editor import GraphEditor
+from lsat_explorer.widgets.graph_session import usual_graph
+from lsat_explorer.widgets.hyper_sliders import HyperSliders
+from lsat_explorer.widgets.shown import looks, script
+
+__all__ = ["RecipePanel", "Tabs", "with_features", "with_graphs"]
+
+_FEATURES = "featurizer"
+
+
+class Tabs(View):
+    """What is assembled, a card for each piece, one tab at a time.
+
+    Parameters
+    ----------
+    **settings
+        The traits below. ``group`` names the sliders that belong to the tab, and follows ``tab`` in the browser.
+        ``editing`` says whether an editor takes the place of the cards.
+    """
+
+    _esm = script("tabs.js")
+    _css = looks("explorer.css")
+
+    tab = traitlets.Enum(TABS, "Regularizers").tag(sync=True)
+    editing = traitlets.Bool(False).tag(sync=True)
+    cards = traitlets.Dict().tag(sync=True)
+    pictures = traitlets.Dict().tag(sync=True)
+    group = traitlets.Unicode("none").tag(sync=True)
+
+
+class RecipePanel(ipywidgets.VBox):
+    """A recipe to assemble by hand or as text; every way of changing it ends in one call.
+
+    Parameters
+    ----------
+    data : Data
+        The rows, on which the editors try what they make.
+    recipe : Recipe
+        What to begin with.
+    sliders : HyperSliders
+        Those of the recipe.
+    change : callable
+        Called with each other recipe that the editors or the text make; it may raise to refuse one.
+
+    Attributes
+    ----------
+    tabs : Tabs
+    code : CodeView
+        The recipe as text.
+    featurizer_builder, graph_editor
+        The editors; None until one is opened.
+
+    Examples
+    --------
+    >>> panel = RecipePanel(data, recipe, HyperSliders(recipe), print)  # doctest: +SKIP
+    >>> panel.edit("Features")  # doctest: +SKIP
+    """
+
+    def __init__(self, data: Data, recipe: Recipe, sliders: HyperSliders, change: Callable[[Recipe], None]) -> None:
+        self.data = data
+        self.recipe = recipe
+        self.tabs, self.sliders, self.code = Tabs(), sliders, CodeView(recipe, change)
+        self.featurizer_builder: FeaturizerBuilder | None = None
+        self.graph_editor: GraphEditor | None = None
+        self._change = change
+        # in the browser, so that tabs turn while the kernel is busy
+        self._turning = [
+            ipywidgets.jslink((self.tabs, "group"), (sliders, "group")),
+            ipywidgets.jslink((self.tabs, "tab"), (self.code, "tab")),
+        ]
+        self.tabs.observe(self._arrange, ["tab", "editing"])
+        super().__init__(children=[self.tabs, sliders, self.code])
+        self.add_class("lsat-assembly")
+
+    def edit(self, tab: str) -> None:
+        """Open the editor of a tab, ``"Features"`` or ``"Regularizers"``."""
+        with self.tabs.hold_sync():
+            self.tabs.tab, self.tabs.editing = tab, True
+
+    def show(self, recipe: Recipe, omega: Omega | None, widths: Mapping[str, int] | None) -> None:
+        """Show another recipe, or other present values of ω."""
+        found = cards(recipe, omega, widths)
+        drawn = [(tab, card) for tab, some in found.items() for card in some if card.picture]
+        with self.tabs.hold_sync():
+            self.tabs.pictures = {f"{tab}/{card.name}": card.picture for tab, card in drawn}
+            self.tabs.cards = {tab: [_without_picture(card) for card in some] for tab, some in found.items()}
+        self.code.show(recipe)
+
+    def take(self, recipe: Recipe) -> None:
+        """Follow the recipe that is assembled; an editor that is open shows what it says."""
+        self.recipe = recipe
+        builder, editor = self.featurizer_builder, self.graph_editor
+        if builder is not None and not _agrees(builder, recipe):
+            self.featurizer_builder = None  # what was held in it belongs to the steps that it had
+            self._arrange(None)
+            builder.close()
+        if editor is not None and editor.regularizer != editable(recipe, self.data):
+            editor.regularizer = editable(recipe, self.data)
+
+    def close(self) -> None:
+        """Take everything away."""
+        for part in (self.tabs, self.code, self.featurizer_builder, self.graph_editor, *self._turning):
+            if part is not None:
+                part.close()
+        super().close()
+
+    def _arrange(self, _change: Any) -> None:
+        editor = self._editor() if self.tabs.editing else None
+        self.children = (self.tabs, self.sliders, self.code) if editor is None else (self.tabs, editor)
+
+    def _editor(self) -> ipywidgets.DOMWidget | None:
+        """Return the editor of the tab that is shown, made when it is first asked for."""
+        if self.tabs.tab == "Features":
+            if self.featurizer_builder is None:
+                held = _held(self.recipe)
+                builder = FeaturizerBuilder(self.data, self.recipe.featurizer)
+                if held:
+                    builder.wait()  # names of ω are known once the steps have been tried
+                    builder.held = held
+                builder.observe(self._take_features, ["featurizer", "held"])
+                self.featurizer_builder = builder
+            return self.featurizer_builder
+        if self.tabs.tab == "Regularizers":
+            if self.graph_editor is None:
+                self.graph_editor = GraphEditor(editable(self.recipe, self.data), data=self.data)
+                self.graph_editor.observe(self._take_graphs, "regularizer")
+            return self.graph_editor
+        return None
+
+    def _take_features(self, change: Any) -> None:
+        builder: FeaturizerBuilder = change["owner"]
+        if builder is self.featurizer_builder and not _agrees(builder, self.recipe):
+            self._offer(with_features(self.recipe, builder.featurizer, builder.held))
+
+    def _take_graphs(self, change: Any) -> None:
+        if change["new"] != editable(self.recipe, self.data):
+            self._offer(with_graphs(self.recipe, change["new"]))
+
+    def _offer(self, recipe: Recipe) -> None:
+        self.recipe = recipe
+        self._change(recipe)
+
+
+def editable(recipe: Recipe, data: Data) -> Stack:
+    """Return the regularizer as the graph editor takes it: a stack with a graph, one without edges if there is none."""
+    regularizer = recipe.regularizer
+    if isinstance(regularizer, Smooth):
+        return Stack(smooth=regularizer)
+    members = dict(regularizer.members) if isinstance(regularizer, Stack) else {_name(regularizer): regularizer}
+    if not any(isinstance(member, Smooth) for member in members.values()):
+        block = next((getattr(member, "block", None) for member in members.values()), None)
+        usual = usual_graph(data, None)
+        members["smooth"] = Smooth(Graph(usual.n, (), usual.names), block=block)
+    return Stack(**members)
+
+
+def with_features(recipe: Recipe, featurizer: Any, held: Mapping[str, Frozen]) -> Recipe:
+    """Return the recipe with another featurizer, of whose hyper-parameters those named in ``held`` are not tuned."""
+    kept = {n: p for n, p in recipe.hyper_penalties.items() if not _holds_feature(n, p) and n not in held}
+    return recipe.replace(featurizer=featurizer, hyper_penalties=kept | dict(held))
+
+
+def with_graphs(recipe: Recipe, regularizer: Stack) -> Recipe:
+    """Return the recipe with another regularizer, and without penalties on the weights of members that are gone.
+
+    A regularizer that was alone becomes a member of a stack; what was said of its weight is said of the member's.
+    """
+    old = recipe.regularizer
+    if not isinstance(old, Stack) and (name := _name(old)) in regularizer.members:
+        renamed = {f"regularizer.{name}.{n.removeprefix('regularizer.')}": n for n in recipe.hyper_penalties}
+        known = {n: p for n, p in recipe.hyper_penalties.items() if not n.startswith("regularizer.")}
+        known |= {new: recipe.hyper_penalties[n] for new, n in renamed.items() if n.startswith("regularizer.")}
+    else:
+        known = {
+            n: p
+            for n, p in recipe.hyper_penalties.items()
+            if not n.startswith("regularizer.") or n.split(".")[1] in regularizer.members
+        }
+    return recipe.replace(regularizer=regularizer, hyper_penalties=known)
+
+
+def _name(regularizer: Any) -> str:
+    return "smooth" if isinstance(regularizer, Smooth) else type(regularizer).__name__.lower()
+
+
+def _held(recipe: Recipe) -> list[str]:
+    return [name for name, penalty in recipe.hyper_penalties.items() if _holds_feature(name, penalty)]
+
+
+def _agrees(builder: FeaturizerBuilder, recipe: Recipe) -> bool:
+    return builder.featurizer == recipe.featurizer and set(builder.held) == set(_held(recipe))
+
+
+def _holds_feature(name: str, penalty: HyperPenalty) -> bool:
+    return name.split(".")[0] == _FEATURES and isinstance(penalty, Frozen)
+
+
+def _without_picture(card: Any) -> dict[str, Any]:
+    return {name: value for name, value in asdict(card).items() if name != "picture"}

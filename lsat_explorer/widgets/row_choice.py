@@ -1,0 +1,207 @@
+"""What is chosen of the training rows: their order, filters, page and selection, in Python and on the page."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import traitlets
+
+from lsat_explorer.widgets.base import SettingError
+from lsat_explorer.widgets.row_filters import check_ends
+from lsat_explorer.widgets.row_fits import can_predict
+from lsat_explorer.widgets.row_tiles import RowTiles, plain
+from lsat_explorer.widgets.rows import PREDICTED, Browsable, Order, Page, name_of, order_of
+
+__all__ = ["RowChoice"]
+
+_MOST_ROWS = 500  # on a page
+_NAMED = 60  # selected rows whose names are sent to the page
+
+
+class RowChoice(traitlets.HasTraits):
+    """Mixin of a view over the rows of a run: each choice is a trait for Python, and another one for the page.
+
+    Python speaks of labels and of the user's rows, the page of positions: the traits of both follow each other. A value
+    that does not exist is refused whoever sends it.
+    """
+
+    run = traitlets.Any()
+    order = traitlets.Unicode("lightest").tag(sync=True)
+    label = traitlets.Any(None, allow_none=True)
+    confusion = traitlets.Any(None, allow_none=True)
+    weights = traitlets.Any(None, allow_none=True)
+    page = traitlets.Int(1).tag(sync=True)
+    selected = traitlets.Any()
+
+    _size = traitlets.Int(20).tag(sync=True)
+    _class = traitlets.Int(-1).tag(sync=True)  # position in data.classes, -1 for all
+    _cell = traitlets.List(traitlets.Int()).tag(sync=True)  # positions of given and predicted class; empty for all
+    _brush: traitlets.List[Any] = traitlets.List().tag(sync=True)  # low and high, empty for all
+    _picked = traitlets.List(traitlets.Int()).tag(sync=True)  # positions in the training split
+    _picked_names = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    _looked = traitlets.Int(-1).tag(sync=True)  # position of the row that is looked at, -1 for none
+    _folded = traitlets.Bool(True).tag(sync=True)  # whether the confusion matrix is out of sight
+
+    _tiles: RowTiles
+
+    def _present(self) -> Page:
+        """Return the page that is on show."""
+        raise NotImplementedError
+
+    @property
+    def _sorting(self) -> Order:
+        return order_of(self.order, self._tiles.features)
+
+    @property
+    def _asks_model(self) -> bool:
+        """Whether what is chosen takes the predictions of all rows."""
+        return self._sorting.column in PREDICTED or bool(self._cell) or not self._folded
+
+    def _check_model(self, what: str) -> None:
+        if not can_predict(self.run):
+            raise SettingError(f"{what} takes predictions, which the run has once it has begun; start the run first")
+
+    @traitlets.default("selected")
+    def _nothing_selected(self) -> list[Any]:
+        return []
+
+    @traitlets.validate("run")
+    def _check_run(self, proposal: Any) -> Browsable:
+        run = proposal["value"]
+        if not isinstance(run, Browsable):
+            raise SettingError(
+                f"WeightBrowser got a {type(run).__name__}, expected a run; pass what lsat.tune(recipe, data) returns"
+            )
+        return run
+
+    @traitlets.validate("order")
+    def _check_order(self, proposal: Any) -> str:
+        try:
+            order = order_of(proposal["value"], self._tiles.features)
+        except ValueError as error:
+            raise SettingError(str(error)) from None
+        if order.column in PREDICTED:
+            self._check_model(f"order {proposal['value']!r}")
+        return str(proposal["value"])
+
+    @traitlets.validate("_size")
+    def _check_size(self, proposal: Any) -> int:
+        if not 1 <= proposal["value"] <= _MOST_ROWS:
+            raise SettingError(f"page_size is {proposal['value']}, expected 1 to {_MOST_ROWS}; give one of these")
+        return int(proposal["value"])
+
+    @traitlets.validate("page")
+    def _check_page(self, proposal: Any) -> int:
+        pages = self._present().pages
+        if not 1 <= proposal["value"] <= pages:
+            raise SettingError(f"page is {proposal['value']}, expected 1 to {pages}; give a page that exists")
+        return int(proposal["value"])
+
+    @traitlets.validate("_class")
+    def _check_class(self, proposal: Any) -> int:
+        if not -1 <= proposal["value"] < len(self._tiles.classes):
+            raise SettingError(f"class {proposal['value']} does not exist: the data has {len(self._tiles.classes)}")
+        return int(proposal["value"])
+
+    @traitlets.validate("_cell")
+    def _check_cell(self, proposal: Any) -> list[int]:
+        cell = list(proposal["value"])
+        if cell and (len(cell) != 2 or not all(0 <= code < len(self._tiles.classes) for code in cell)):
+            raise SettingError(f"cell {cell} does not exist: the data has {len(self._tiles.classes)} classes")
+        if cell:
+            self._check_model("confusion")
+        return cell
+
+    @traitlets.validate("_brush")
+    def _check_brush(self, proposal: Any) -> list[float | None]:
+        return list(_ends_of(proposal["value"] or None) or ())
+
+    @traitlets.validate("_looked")
+    def _check_looked(self, proposal: Any) -> int:
+        return int(proposal["value"]) if 0 <= proposal["value"] < len(self.run.data.train) else -1
+
+    @traitlets.validate("_folded")
+    def _check_folded(self, proposal: Any) -> bool:
+        return bool(proposal["value"]) or not self._tiles.classes or not can_predict(self.run)
+
+    @traitlets.validate("label")
+    def _check_label(self, proposal: Any) -> Any:
+        if proposal["value"] is not None:
+            self._code_of(proposal["value"], "label")
+        return proposal["value"]
+
+    @traitlets.validate("confusion")
+    def _check_confusion(self, proposal: Any) -> tuple[Any, Any] | None:
+        value = proposal["value"]
+        if value is None:
+            return None
+        if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray) or len(value) != 2:
+            raise SettingError(f"confusion is {value!r}, expected (given, predicted); give two labels or None")
+        for label in value:
+            self._code_of(label, "confusion")
+        self._check_model("confusion")
+        return value[0], value[1]
+
+    @traitlets.validate("weights")
+    def _check_weights(self, proposal: Any) -> Any:
+        return _ends_of(proposal["value"])
+
+    @traitlets.validate("selected")
+    def _check_selected(self, proposal: Any) -> list[Any]:
+        rows = list(proposal["value"])
+        for row in rows:
+            if row not in self._tiles.places:
+                raise SettingError(f"row {name_of(row)} is no training row; give names from run.data.train.rows")
+        return [plain(row) for row in dict.fromkeys(rows)]
+
+    @traitlets.observe("label")
+    def _follow_label(self, change: Any) -> None:
+        self._class = -1 if change["new"] is None else self._tiles.classes.index(change["new"])
+
+    @traitlets.observe("_class")
+    def _follow_class(self, change: Any) -> None:
+        self.label = None if change["new"] < 0 else self._tiles.classes[change["new"]]
+
+    @traitlets.observe("confusion")
+    def _follow_confusion(self, change: Any) -> None:
+        self._cell = [] if change["new"] is None else [self._tiles.classes.index(label) for label in change["new"]]
+
+    @traitlets.observe("_cell")
+    def _follow_cell(self, change: Any) -> None:
+        given = [self._tiles.classes[code] for code in change["new"]]
+        self.confusion = (given[0], given[1]) if given else None
+
+    @traitlets.observe("weights")
+    def _follow_weights(self, change: Any) -> None:
+        self._brush = list(change["new"] or ())
+
+    @traitlets.observe("_brush")
+    def _follow_brush(self, change: Any) -> None:
+        self.weights = _ends_of(change["new"] or None)
+
+    @traitlets.observe("selected")
+    def _follow_selected(self, change: Any) -> None:
+        self._picked_names = [name_of(row, 40) for row in change["new"][-_NAMED:]]
+        self._picked = [self._tiles.places[row] for row in change["new"]]
+        self._looked = self._picked[-1] if self._picked else -1
+
+    @traitlets.observe("_picked")
+    def _follow_picked(self, change: Any) -> None:
+        rows = self.run.data.train.rows
+        self.selected = [plain(rows[place]) for place in change["new"] if 0 <= place < len(rows)]
+
+    def _code_of(self, label: Any, trait: str) -> int:
+        classes = self._tiles.classes
+        if label not in classes:
+            known = ", ".join(name_of(name, 20) for name in classes[:10]) or "no classes, this being regression"
+            raise SettingError(f"{trait} is {name_of(label)!r}, but the data has {known}; give one of these or None")
+        return classes.index(label)
+
+
+def _ends_of(value: Any) -> Any:
+    try:
+        return check_ends(value)
+    except ValueError as error:
+        raise SettingError(str(error)) from None

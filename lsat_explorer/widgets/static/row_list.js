@@ -1,0 +1,147 @@
+// The rows of the page: tiles of images, or lines of a table under a head that sorts.
+
+function rowList(model, set, pick, look) {
+  const list = dom("div", {
+    class: "lsat-browser-tiles", role: "listbox", "aria-multiselectable": "true", "aria-label": "Training rows",
+  });
+  const head = dom("div", { class: "lsat-browser-head" });
+  const node = dom("div", { class: "lsat-browser-list" }, head, list);
+  let focus = 0; // the row that Tab reaches
+  let anchor = null; // where a range starts
+  const shown = () => model.get("_shown"), picked = () => model.get("_picked");
+  const options = () => [...list.children];
+
+  const choose = (place, { toggle = false, range = false } = {}) => {
+    const { positions } = shown(), position = positions[place], start = positions.indexOf(anchor);
+    if (range && start >= 0) {
+      const [low, high] = [Math.min(start, place), Math.max(start, place)];
+      pick([...positions.slice(low, high + 1).filter((other) => other !== position), position]);
+      return;
+    }
+    anchor = position;
+    const others = picked().filter((other) => other !== position);
+    if (!toggle) pick([position]);
+    else pick(others.length === picked().length ? [...others, position] : others);
+  };
+  const stop = (place) => {
+    focus = Math.max(0, Math.min(place, list.children.length - 1));
+    options().forEach((option, i) => { option.tabIndex = i === focus ? 0 : -1; });
+  };
+  const reach = (place, event) => {
+    stop(place);
+    list.children[focus].focus();
+    if (event.shiftKey) choose(focus, { range: true });
+    else look(shown().positions[focus]);
+  };
+  const across = () => {
+    const top = list.firstElementChild.offsetTop;
+    const second = options().findIndex((option) => option.offsetTop > top);
+    return second < 0 ? list.children.length : second;
+  };
+  const press = (turnPage) => (event) => {
+    const place = options().indexOf(event.target);
+    if (place < 0) return;
+    const last = list.children.length - 1;
+    const moves = {
+      ArrowLeft: () => place - 1, ArrowRight: () => place + 1,
+      ArrowUp: () => (place - across() < 0 ? place : place - across()),
+      ArrowDown: () => (place + across() > last ? place : place + across()),
+      Home: () => 0, End: () => last,
+    };
+    if (event.key in moves) reach(moves[event.key](), event);
+    else if (event.key === "Enter") choose(place);
+    else if (event.key === " ") choose(place, { toggle: true, range: event.shiftKey });
+    else if (event.key === "Escape" && picked().length) pick([]);
+    else if (event.key === "PageUp" || event.key === "PageDown") turnPage(event.key === "PageUp" ? -1 : 1);
+    else return;
+    event.preventDefault();
+    event.stopPropagation();
+  };
+  list.addEventListener("click", (event) => {
+    const place = options().indexOf(event.target.closest(".lsat-browser-tile"));
+    if (place < 0) return;
+    stop(place);
+    list.children[place].focus({ preventScroll: true });
+    choose(place, { toggle: event.ctrlKey || event.metaKey, range: event.shiftKey });
+  });
+
+  const frame = () => dom("div", { class: "lsat-browser-frame", "aria-hidden": "true" });
+  const newTile = () => dom("div", { class: "lsat-browser-tile", role: "option" }, frame(),
+    dom("div", { class: "lsat-browser-line" }, dom("b"), dom("span")),
+    dom("div", { class: "lsat-browser-row" }, dom("span"), dom("span")));
+  const fillTile = (tile, now, place, url, column) => {
+    const [picture, line, row] = tile.children;
+    paint(picture, now.shape, url, place, now.columns, now.positions.length);
+    line.children[0].textContent = now.labels[place] + (now.wrong?.[place] ? `→${now.predicted[place]}` : "");
+    line.children[1].textContent = now.tuned ? now.weights[place] : "";
+    row.children[0].textContent = now.rows[place];
+    row.children[1].textContent = column === "loss" && now.losses ? now.losses[place] : "";
+  };
+  const LINE = [
+    ["row", "rows"], ["label", "labels"], ["weight", "weights"], ["predicted", "predicted"], ["loss", "losses"],
+  ];
+  const worded = (name) => name === "label" || name === "predicted";
+  const parts = (now, column) => [...LINE.filter(([name]) => name !== "weight" || now.tuned),
+    ...(now.sorted ? [[column, "sorted"]] : [])];
+  const newLine = () => dom("div", { class: "lsat-browser-tile", role: "option" });
+  const fillLine = (tile, now, place, column) => {
+    const picture = frame();
+    plot(picture, now.graphs[place]);
+    const far = now.unusual[place].map((pair) => pair.join(" ")).join(" · ");
+    tile.replaceChildren(picture, ...parts(now, column).map(([name, values]) =>
+      dom("span", { class: worded(name) ? "" : "lsat-number", text: now[values]?.[place] ?? "–" })),
+    dom("span", { class: "lsat-muted lsat-browser-far", text: far }));
+  };
+  const drawHead = () => {
+    const now = shown(), [column, falling] = parsed(now.order);
+    head.hidden = !now.graphs || !now.positions.length;
+    if (head.hidden) return;
+    const { can } = model.get("_standing");
+    const had = head.contains(document.activeElement) ? document.activeElement.dataset.column : null;
+    const buttons = parts(now, column).map(([name]) => {
+      const mine = name === column;
+      const text = { row: "row", predicted: "predicted" }[name] ?? about(name)[0];
+      const button = titled(mine ? `${text} ${falling ? "▾" : "▴"}` : text,
+        `Sort by ${about(name)[0]}: ${about(name)[3]}.${isPredicted(name) && !can ? LATER : ""}`,
+        () => set("order", named(name, mine ? !falling : name === "loss")));
+      button.dataset.column = name;
+      button.disabled = isPredicted(name) && !can;
+      button.setAttribute("aria-pressed", String(mine));
+      if (!worded(name)) button.classList.add("lsat-number");
+      return button;
+    });
+    head.replaceChildren(dom("span", { class: "lsat-muted", text: "features", title: DEVIATION }),
+      ...buttons, dom("span", { class: "lsat-muted lsat-browser-far", text: "farthest from the mean" }));
+    if (had) buttons.find((button) => button.dataset.column === had)?.focus();
+    const widths = parts(now, column).map(([name]) => `minmax(64px, ${worded(name) ? 1 : 0.8}fr)`);
+    node.style.setProperty("--lsat-columns", `84px ${widths.join(" ")}`);
+  };
+
+  const draw = (url) => {
+    const now = shown(), count = now.positions.length, [column] = parsed(now.order);
+    const table = Boolean(now.graphs);
+    if (node.classList.contains("lsat-browser-table") !== table) list.replaceChildren();
+    node.classList.toggle("lsat-browser-table", table);
+    while (list.children.length > count) list.lastElementChild.remove();
+    while (list.children.length < count) list.append(table ? newLine() : newTile());
+    options().forEach((option, place) => {
+      if (table) fillLine(option, now, place, column);
+      else fillTile(option, now, place, url, column);
+      const said = now.predicted ? `, predicted ${now.predicted[place]}, loss ${now.losses[place]}` : "";
+      const weight = now.tuned ? `, weight ${now.exact[place]}` : "";
+      option.title = `label ${now.labels[place]}${said}${weight}, row ${now.rows[place]}`;
+      option.setAttribute("aria-label", option.title);
+    });
+    stop(focus);
+    const long = now.labels.some((text) => text.length > 4) || now.rows.some((text) => text.length > 9);
+    list.classList.toggle("lsat-browser-long", long && !table);
+    drawHead();
+    list.hidden = count === 0;
+    drawPicks();
+  };
+  const drawPicks = () => {
+    const chosen = new Set(picked()), { positions } = shown();
+    options().forEach((option, place) => option.setAttribute("aria-selected", String(chosen.has(positions[place]))));
+  };
+  return { node, draw, drawHead, drawPicks, press, list };
+}
