@@ -7,7 +7,6 @@ import difflib
 import inspect
 import struct
 import warnings
-from collections import deque
 from collections.abc import Iterable
 from importlib import resources
 from typing import Any
@@ -18,7 +17,6 @@ from traitlets import HasTraits, TraitError
 
 __all__ = ["Pictured", "SettingError", "View", "refuse_unknown", "static", "styles"]
 
-_REMEMBERED = 64  # questions of a page, so that one that is asked again is not taken for another
 _PNG_WIDTH = slice(16, 20)  # of the IHDR chunk, which is always the first
 _DISPLAY_WIDTH = 1000  # css pixels; pictures are drawn larger so that they stay crisp on dense screens
 
@@ -115,19 +113,7 @@ class View(anywidget.AnyWidget):
 
     def __init__(self, **settings: Any) -> None:
         refuse_unknown(type(self), settings)
-        self._heard: deque[Any] = deque(maxlen=_REMEMBERED)
         super().__init__(**settings)
-
-    def _handle_custom_msg(self, content: Any, buffers: Any) -> None:
-        """Answer a page that asks whether it is heard, and do what it says once, however often it says it."""
-        if isinstance(content, dict) and "asked" in content:
-            question = content["asked"]
-            self.send({"heard": question})
-            content = {name: value for name, value in content.items() if name != "asked"}
-            if question in self._heard or not content:
-                return
-            self._heard.append(question)
-        super()._handle_custom_msg(content, buffers)
 
 
 class Pictured:

@@ -7,6 +7,8 @@ import time
 from collections.abc import Callable
 from typing import Generic, TypeVar
 
+from lsat_explorer.widgets.threads import begun
+
 __all__ = ["Latest"]
 
 _Wish = TypeVar("_Wish")
@@ -81,8 +83,7 @@ class Latest(Generic[_Wish]):
         return self._closed or bool(self._waiting)
 
     def _start(self) -> None:
-        self._thread = threading.Thread(target=self._go_on, name=self._name, daemon=True)
-        self._thread.start()
+        self._thread = begun(self._go_on, self._name)
 
     def _go_on(self) -> None:
         try:

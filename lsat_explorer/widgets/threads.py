@@ -1,17 +1,57 @@
-"""How many threads the libraries use for the work of one thread."""
+"""Threads of the kernel: how one begins, and how many the libraries use for its work."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 import torch
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["held_threads"]
+__all__ = ["begun", "held_threads"]
 
 _blas = threading.Lock()  # taken by the one thread that holds BLAS
+
+
+def begun(target: Callable[[], None], name: str) -> threading.Thread:
+    """Start a daemon thread whose messages to the page are answers to nobody.
+
+    What a thread sends, ipykernel takes for an answer to the last request of any page, and from then on it hands what
+    the page says on the same widget to the subshell of that request. When a page is opened again, that is one that
+    JupyterLab has just ended, and every press of a button would be lost.
+
+    Parameters
+    ----------
+    target : callable
+        What it does.
+    name : str
+        What it is called.
+
+    Examples
+    --------
+    >>> begun(lambda: print("done"), "example").join()
+    done
+    """
+
+    def run() -> None:
+        _answer_nobody()
+        target()
+
+    thread = threading.Thread(target=run, name=name, daemon=True)
+    thread.start()
+    return thread
+
+
+def _answer_nobody() -> None:
+    try:
+        from IPython.core.getipython import get_ipython
+    except ImportError:
+        return
+    parent = getattr(getattr(get_ipython(), "kernel", None), "_shell_parent", None)
+    if isinstance(parent, ContextVar):  # of this thread alone; ipykernel before 7 has none, and no subshells
+        parent.set({})
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import torch
 
-from lsat_explorer.widgets.threads import held_threads
+from lsat_explorer.widgets.threads import begun, held_threads
 
 __all__ = ["Activity", "Pullable", "Worker"]
 
@@ -219,8 +219,7 @@ class Worker:
         self._stop.clear()
         self.over = threading.Event()
         self.error = None
-        self._thread = threading.Thread(target=self._work, name="lsat-tuner", daemon=True)
-        self._thread.start()
+        self._thread = begun(self._work, "lsat-tuner")
 
     def _work(self) -> None:
         while True:

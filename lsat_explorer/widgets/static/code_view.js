@@ -43,7 +43,7 @@ function render({ model, el }) {
   const act = (command) => {
     clearTimeout(timer);
     timer = null;
-    ask(model, command === "apply" ? { command, draft: area.value } : { command });
+    model.send(command === "apply" ? { command, draft: area.value } : { command });
   };
   area.addEventListener("input", () => {
     clearTimeout(timer);

@@ -30,7 +30,7 @@ const marking = (model) => {
   });
   field.addEventListener("keydown", (event) => event.stopPropagation());
   branch.addEventListener("click", () => {
-    ask(model, { command: "branch" });
+    model.send({ command: "branch" });
     field.focus();
   });
   unmark.addEventListener("click", () => {
@@ -55,7 +55,7 @@ function render({ model, el }) {
   el.classList.add("lsat", "lsat-controls");
   const button = (command, label, title) => {
     const node = dom("button", { type: "button", text: label, title });
-    node.addEventListener("click", () => ask(model, { command }));
+    node.addEventListener("click", () => model.send({ command }));
     return node;
   };
   const start = button("start", "Start", "Tune from here until the run ends");
@@ -125,7 +125,6 @@ function render({ model, el }) {
     since = performance.now();
     tick();
   };
-  ask(model); // whether anybody is there: this page may be one that was opened again
   const timer = setInterval(tick, 250);
   const end = follow(model, [
     [["activity", "accepted", "rejected", "tone", "sentence", "problem", "seconds", "with_device", "can_go_on",

@@ -44,42 +44,6 @@ const follow = (model, handlers) => {
   };
 };
 
-// JupyterLab hands what views say to a thread of the kernel that they share. A page that is opened again during a run may
-// end that thread while its views use it; what they say is then lost. A view that is not heard has the thread made anew.
-const UNHEARD = 2500; // ms: a kernel that computes answers late
-const renew = async (model) => {
-  const kernel = model.get("layout")?.comm?.jsServicesComm?._kernel;
-  const way = kernel?.commsOverSubshells;
-  if (!way || way === "disabled") return;
-  kernel.commsOverSubshells = "disabled";
-  await new Promise((go) => setTimeout(go, 200));
-  kernel.commsOverSubshells = way;
-};
-
-// Say something until it is heard, four times at most; Python does it once.
-let asked = 0;
-const ask = async (model, content = {}) => {
-  const question = `${Date.now()}-${asked += 1}`;
-  for (let count = 0; count < 4; count += 1) {
-    if (count) await renew(model);
-    const heard = await new Promise((tell) => {
-      const listen = (message) => {
-        if (message?.heard === question) end(true);
-      };
-      const end = (value) => {
-        model.off("msg:custom", listen);
-        clearTimeout(timer);
-        tell(value);
-      };
-      const timer = setTimeout(() => end(false), UNHEARD);
-      model.on("msg:custom", listen);
-      model.send({ ...content, asked: question });
-    });
-    if (heard) return true;
-  }
-  return false;
-};
-
 const copy = async (text) => {
   try {
     await navigator.clipboard.writeText(text);

@@ -8,7 +8,7 @@ function render({ model, el }) {
   el.append(dom("div", { class: "lsat-row" }, button, result, looks), problem);
   button.addEventListener("click", () => {
     button.disabled = true; // one press, one look
-    ask(model, { command: "look" });
+    model.send({ command: "look" });
   });
   const show = () => {
     const count = model.get("count");
