@@ -765,6 +765,16 @@ def test_rows_that_are_no_images_are_previewed_as_curves() -> None:
     assert editor.picture().startswith(PNG)
 
 
+def test_waiting_gives_the_regularizer_once_its_preview_is_shown(digits: lsat.Data) -> None:
+    editor = GraphEditor(lsat.Graph(64, ()), data=digits)
+    editor.graph = lsat.graphs.grid(8, 8)
+    assert editor.wait(SOON) == editor.regularizer
+    words = sent(editor, "_effect")
+    assert words["state"] == "ready"
+    assert float(words["facts"][0][1]) > float(words["facts"][0][2]) > 0  # of the grid, not of no edges
+    editor.close()
+
+
 def test_editing_never_waits_for_the_preview_and_the_newest_question_is_answered(
     digits: lsat.Data, monkeypatch: pytest.MonkeyPatch
 ) -> None:

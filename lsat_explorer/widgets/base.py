@@ -7,7 +7,7 @@ import difflib
 import inspect
 import struct
 import warnings
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from importlib import resources
 from typing import Any
 
@@ -15,7 +15,7 @@ import anywidget
 import ipywidgets
 from traitlets import HasTraits, TraitError
 
-__all__ = ["Pictured", "SettingError", "View", "refuse_unknown", "static", "styles"]
+__all__ = ["Pictured", "SettingError", "View", "checked", "refuse_unknown", "static", "styles"]
 
 _PNG_WIDTH = slice(16, 20)  # of the IHDR chunk, which is always the first
 _DISPLAY_WIDTH = 1000  # css pixels; pictures are drawn larger so that they stay crisp on dense screens
@@ -95,6 +95,14 @@ def refuse_unknown(cls: type[HasTraits], keywords: Iterable[str]) -> None:
 
 class SettingError(TraitError, ValueError):
     """A value that a view cannot take: a ValueError for the user, rolled back by the widget if a page sent it."""
+
+
+def checked(value: Callable[[], Any]) -> Any:
+    """Return what a function gives; what it refuses is refused as a setting, so that a trait keeps its value."""
+    try:
+        return value()
+    except ValueError as error:
+        raise SettingError(str(error)) from error
 
 
 class View(anywidget.AnyWidget):

@@ -16,9 +16,9 @@ from lsat_explorer.model.graph import Graph
 from lsat_explorer.model.piece import source as source_of
 from lsat_explorer.model.regularizers import Stack
 from lsat_explorer.widgets import graph_view
-from lsat_explorer.widgets.base import SettingError, View
+from lsat_explorer.widgets.base import View, checked
 from lsat_explorer.widgets.graph_effect import Preview
-from lsat_explorer.widgets.graph_session import GraphSession, usual_graph
+from lsat_explorer.widgets.graph_session import GraphSession, rows_or_none, usual_graph
 from lsat_explorer.widgets.graph_set import GraphSet
 from lsat_explorer.widgets.shown import Shown, looks, script
 
@@ -112,8 +112,8 @@ class GraphEditor(Shown, View):
     ) -> None:
         self._preview = Preview(self._publish)  # first: a view that is refused below is closed too
         source, data = (None, source) if isinstance(source, Data) else (source, data)
-        state = GraphSet.of(usual_graph(_data(data), shape) if source is None else source, active)
-        self._session = GraphSession(state, _data(data), shape=shape, placement=placement)
+        state = GraphSet.of(usual_graph(rows_or_none(data), shape) if source is None else source, active)
+        self._session = GraphSession(state, rows_or_none(data), shape=shape, placement=placement)
         self._pictured: tuple[Any, Any] = (None, None)  # what the saved picture shows, or soon will
         self._lock = threading.RLock()  # commands of a page and the preview come from threads of their own
         super().__init__(**settings)
@@ -135,15 +135,15 @@ class GraphEditor(Shown, View):
 
     @traitlets.validate("regularizer")
     def _check_regularizer(self, proposal: Any) -> Stack:
-        return _checked(lambda: GraphSet.of(proposal["value"]).regularizer)
+        return checked(lambda: GraphSet.of(proposal["value"]).regularizer)
 
     @traitlets.validate("active")
     def _check_active(self, proposal: Any) -> str:
-        return _checked(lambda: self._session.state.choose(proposal["value"]).active)
+        return checked(lambda: self._session.state.choose(proposal["value"]).active)
 
     @traitlets.validate("data")
     def _check_data(self, proposal: Any) -> Data | None:
-        return _data(proposal["value"])
+        return checked(lambda: rows_or_none(proposal["value"]))  # type: ignore[no-any-return]
 
     @traitlets.observe("graph")
     def _take_graph(self, change: Any) -> None:
@@ -218,6 +218,24 @@ class GraphEditor(Shown, View):
         """Do again what was taken back last, if anything was."""
         self._obey(self, {"do": "redo"}, [])
 
+    def wait(self, timeout: float = 60.0) -> Stack:
+        """Wait until the preview shows the graphs as they are, save the picture, and return `regularizer`.
+
+        Parameters
+        ----------
+        timeout : float
+            Seconds.
+
+        Raises
+        ------
+        TimeoutError
+            If it took longer.
+        """
+        if not self._preview.wait(timeout):
+            raise TimeoutError(f"The preview was still being made after {timeout:g} s: wait longer.")
+        self.save_picture()
+        return self.regularizer
+
     def sentence(self) -> str:
         """Return what the view is, the same for every state."""
         return "GraphEditor: regularization graphs over the features"
@@ -277,17 +295,3 @@ class GraphEditor(Shown, View):
             self._theta = self._theta if thetas is None else thetas.tobytes()
         if words["state"] == "ready":
             self.save_soon()
-
-
-def _data(data: Any) -> Data | None:
-    if data is not None and not isinstance(data, Data):
-        raise SettingError(f"data is a {type(data).__name__}, expected Data; make one with lsat.Data.from_arrays")
-    return data
-
-
-def _checked(value: Any) -> Any:
-    """Return what a function gives; what it refuses is refused as a setting, so that a trait keeps its value."""
-    try:
-        return value()
-    except ValueError as error:
-        raise SettingError(str(error)) from error

@@ -18,9 +18,16 @@ from lsat_explorer.widgets.graph_set import GraphSet
 from lsat_explorer.widgets.graph_sheet import GraphSheet
 from lsat_explorer.widgets.undo import Undo
 
-__all__ = ["GraphSession", "usual_graph"]
+__all__ = ["GraphSession", "rows_or_none", "usual_graph"]
 
 _MOST_ROWS = 4_000  # of the training rows, for the nearest columns
+
+
+def rows_or_none(data: Any) -> Data | None:
+    """Return rows as they are, or refuse what is none."""
+    if data is not None and not isinstance(data, Data):
+        raise ValueError(f"data is a {type(data).__name__}, expected Data; make one with lsat.Data.from_arrays")
+    return data
 
 
 def usual_graph(data: Data | None, shape: tuple[int, int] | None) -> Graph:
