@@ -143,7 +143,7 @@ class GraphEditor(Shown, View):
 
     @traitlets.validate("data")
     def _check_data(self, proposal: Any) -> Data | None:
-        return checked(lambda: rows_or_none(proposal["value"]))  # type: ignore[no-any-return]
+        return checked(lambda: rows_or_none(proposal["value"]))
 
     @traitlets.observe("graph")
     def _take_graph(self, change: Any) -> None:
