@@ -69,6 +69,7 @@ def lab_server(folder: Path) -> Iterator[str]:
     command = [
         *(sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}"),
         *("--IdentityProvider.token=", "--LabApp.expose_app_in_browser=True", f"--ServerApp.root_dir={folder}"),
+        "--JupyterNotebookApp.expose_app_in_browser=True",  # Notebook 7, which the same server offers
         "--ServerApp.open_browser=False",
     ]
     log = home / "lab.log"
@@ -117,11 +118,7 @@ class Notebook:
     """A notebook open in a page, with what the page said and asked for."""
 
     def __init__(self, browser: Browser, address: str, name: str, *, size: tuple[int, int], theme: str) -> None:
-        self.context = browser.new_context(viewport={"width": size[0], "height": size[1]})
-        self.address = address
-        self.complaints: list[str] = []
-        self.strangers: list[str] = []
-        self.page = self._new_page()
+        self._begin(browser, address, size)
         self.page.goto(f"{address}/lab?reset")
         self.page.wait_for_function("() => window.jupyterapp !== undefined")
         self.page.evaluate(
@@ -141,6 +138,22 @@ class Notebook:
             [name, theme],
         )
         self.page.wait_for_function(CONNECTED)
+
+    @classmethod
+    def in_notebook_7(cls, browser: Browser, address: str, name: str, *, size: tuple[int, int]) -> Notebook:
+        """Open a notebook in Notebook 7 instead of JupyterLab."""
+        self = cls.__new__(cls)
+        self._begin(browser, address, size)
+        self.page.goto(f"{address}/notebooks/{name}")
+        self.page.wait_for_function(CONNECTED)
+        return self
+
+    def _begin(self, browser: Browser, address: str, size: tuple[int, int]) -> None:
+        self.context = browser.new_context(viewport={"width": size[0], "height": size[1]})
+        self.address = address
+        self.complaints: list[str] = []
+        self.strangers: list[str] = []
+        self.page = self._new_page()
 
     def _new_page(self) -> Page:
         page = self.context.new_page()
