@@ -7,7 +7,9 @@ import sys
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from contextvars import ContextVar
 from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -16,7 +18,7 @@ import torch
 from threadpoolctl import threadpool_info
 
 import lsat_explorer as lsat
-from lsat_explorer.widgets.threads import held_threads
+from lsat_explorer.widgets.threads import begun, held_threads
 from lsat_explorer.widgets.worker import Worker
 from test_widgets_worker import SOON
 
@@ -103,7 +105,7 @@ def test_a_featurizer_that_is_prepared_by_the_worker_finds_every_pool_at_the_cho
 
 def test_what_a_featurizer_imports_later_is_held_too(count: int) -> None:
     program = (
-        "from lsat_explorer.widgets.threads import held_threads; from threadpoolctl import threadpool_info\n"
+        "from lsat_explorer.widgets.threads import begun, held_threads; from threadpoolctl import threadpool_info\n"
         f"with held_threads({count}):\n"
         "    import sklearn.cluster; print({pool['num_threads'] for pool in threadpool_info()})"
     )
@@ -128,3 +130,17 @@ def test_runs_that_overlap_leave_the_pools_as_they_were(count: int, walkers: tup
     for walker, stack in zip(walkers, (first, second), strict=True):
         walker.do(stack.close)
     assert pools() == before
+
+
+def test_what_a_thread_sends_answers_nobody(monkeypatch: pytest.MonkeyPatch) -> None:
+    parent: ContextVar[dict[str, str]] = ContextVar("parent")
+    parent.set({"header": "of the last request"})
+    kernel = SimpleNamespace(_shell_parent=parent)
+    monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: SimpleNamespace(kernel=kernel))
+    seen = []
+    begun(lambda: seen.append(parent.get()), "example").join()
+    assert seen == [{}]
+    assert parent.get() == {"header": "of the last request"}
+    monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: None)
+    begun(lambda: seen.append(None), "example").join()
+    assert seen == [{}, None]
