@@ -9,8 +9,9 @@ import pytest
 
 import lsat_explorer as lsat
 from lsat_explorer.widgets.code_view import CodeView, cell_source, line_of
+from lsat_explorer.widgets.fitting_pieces import editable, misfit, with_features, with_graphs
 from lsat_explorer.widgets.hyper_sliders import HyperSliders
-from lsat_explorer.widgets.recipe_panel import RecipePanel, editable, with_features, with_graphs
+from lsat_explorer.widgets.recipe_panel import RecipePanel
 
 RECIPE = lsat.recipes.paper_weighting(shape=(8, 8), per_class=2)
 SMOOTH = "regularizer.smooth.log_weight"
@@ -100,6 +101,38 @@ def test_penalties_of_what_is_gone_go_too() -> None:
     kept = with_graphs(recipe, lsat.Stack(pixel_ridge=lsat.Ridge(), other=lsat.Smooth(lsat.graphs.path(64))))
     assert set(kept.hyper_penalties) == set(recipe.hyper_penalties) - {SMOOTH}
     assert set(with_features(recipe, lsat.Identity(), {}).hyper_penalties) == set(penalties)
+
+
+def test_a_block_that_is_renamed_keeps_its_regularizers_and_penalties() -> None:
+    recipe = RECIPE.replace(
+        hyper_penalties={"featurizer.archetypes.log_scale": lsat.SumSquares(0.1), **RECIPE.hyper_penalties}
+    )
+    members = {("centres" if n == "archetypes" else n): m for n, m in recipe.featurizer.members.items()}
+    changed = with_features(recipe, lsat.Concat(**members), {})
+    blocks = [getattr(piece, "block", None) for piece in changed.regularizer.members.values()]
+    assert blocks == ["pixels", "centres", "pixels"]
+    assert "featurizer.centres.log_scale" in changed.hyper_penalties
+    assert "featurizer.archetypes.log_scale" not in changed.hyper_penalties
+    assert (misfit(recipe), misfit(changed)) == ("", "")
+
+
+def test_a_block_that_is_gone_is_missed_where_it_shows(panel: RecipePanel) -> None:
+    recipe = RECIPE.replace(featurizer=lsat.Concat(pixels=lsat.Identity(), one=lsat.Constant()))
+    panel.show(recipe, None, None)
+    assert panel.tabs.problem == (
+        "archetype_ridge acts on the block 'archetypes', and there is none: expected one of pixels, one."
+    )
+    panel.show(RECIPE, None, None)
+    assert panel.tabs.problem == ""
+    assert "no named blocks" in misfit(lsat.Recipe(featurizer=lsat.Identity()))
+
+
+def test_an_added_graph_takes_no_name_and_the_block_of_the_columns(digits: lsat.Data) -> None:
+    stack = lsat.Stack(smooth=lsat.Ridge(block="one"), b=lsat.Ridge(block="x"))
+    recipe = lsat.Recipe(featurizer=lsat.Concat(one=lsat.Constant(), x=lsat.Identity()), regularizer=stack)
+    members = editable(recipe, digits).members
+    assert members["smooth"] == lsat.Ridge(block="one")
+    assert (members["smooth_graph"].block, members["smooth_graph"].graph.n) == ("x", 64)
 
 
 # --- the text -----------------------------------------------------------------------------------------------------

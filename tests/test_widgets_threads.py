@@ -144,3 +144,19 @@ def test_what_a_thread_sends_answers_nobody(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: None)
     begun(lambda: seen.append(None), "example").join()
     assert seen == [{}, None]
+
+
+def test_a_script_may_end_while_a_run_goes_on() -> None:
+    script = """
+import torch, time
+torch.set_num_threads(1)
+import lsat_explorer as lsat
+recipe = lsat.recipes.paper_weighting(shape=(8, 8), per_class=2)
+recipe = recipe.replace(method=lsat.ProximalGradient(max_iterations=100_000, tolerance=0.0))
+tuner = lsat.widgets.LiveTuner(lsat.datasets.digits(), recipe)
+tuner.start()
+while len(tuner.run.iterates) < 3:
+    time.sleep(0.01)
+"""
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import keyword
+import unicodedata
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -128,9 +130,18 @@ class Members:
         for name, piece in members.items():
             if not isinstance(piece, kind):
                 raise ValueError(f"{type(self).__name__}: {name} is {piece!r}, expected a {noun}.")
-            if not str(name).isidentifier() or name == "type":
-                raise ValueError(f"{type(self).__name__}: {name!r} cannot name a {noun}: use letters, digits and _.")
+            if not _nameable(str(name)):
+                raise ValueError(
+                    f"{type(self).__name__}: {name!r} cannot name a {noun}: use letters, digits and _, and no word of "
+                    "Python's."
+                )
         object.__setattr__(self, "members", dict(members))
+
+
+def _nameable(name: str) -> bool:
+    """Whether Python takes a name as a keyword argument, and as this one: it reads some letters as others."""
+    reserved = keyword.iskeyword(name) or name in ("type", "self", "__debug__")
+    return name.isidentifier() and not reserved and unicodedata.normalize("NFKC", name) == name
 
 
 def named_columns(columns: Mapping[str, slice], block: str | None) -> slice:

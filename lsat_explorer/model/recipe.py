@@ -102,7 +102,7 @@ class Recipe(Piece):
         for name, allowed in (("dtype", self.dtypes), ("engine", self.engines)):
             if getattr(self, name) not in allowed:
                 raise ValueError(f"Recipe: {name} is {getattr(self, name)!r}{nearest(getattr(self, name), allowed)}")
-        if not isinstance(self.device, str):
+        if not isinstance(self.device, str) or not self.device.isprintable():
             raise ValueError(f"Recipe: device is {self.device!r}, expected a name such as 'cpu' or 'cuda'.")
 
     def replace(self, **changes: Any) -> Recipe:

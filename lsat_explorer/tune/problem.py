@@ -172,11 +172,11 @@ class Problem:
 
     def with_recipe(self, recipe: Recipe, held: Omega | None = None) -> Problem:
         """Return the problem of a recipe, sharing rows where it can; what is no longer tuned stays as in ``held``."""
-        return self._sharing(recipe) or Problem(recipe, self.data, self._check, held)
+        return self.sharing(recipe) or Problem(recipe, self.data, self._check, held)
 
     def branched(self, recipe: Recipe, omega: Omega, check: Callable[[], None]) -> Problem | None:
         """Return the problem of another run, begun at ``omega``, on the same rows; None where they would differ."""
-        other = self._sharing(recipe)
+        other = self.sharing(recipe)
         held = {} if other is None else {n: v for n, v in other._held.items() if n not in other.tuned and n in omega}
         if other is None or any(not torch.equal(value, omega[name].to(self.device)) for name, value in held.items()):
             return None
@@ -185,8 +185,8 @@ class Problem:
         other._stopping = None if self._stopping is None else self._stopping.watched(check)
         return other
 
-    def _sharing(self, recipe: Recipe) -> Problem | None:
-        """Return the problem of a recipe that needs no other rows, None where it does."""
+    def sharing(self, recipe: Recipe) -> Problem | None:
+        """Return the problem of a recipe on the same rows, None where it needs others; refuse names that ω lacks."""
         if not takes_up(self.recipe, recipe):
             return None
         other = copy(self)

@@ -34,8 +34,8 @@ class _Descent(Method):
             number(self.step, f"{name}: step", low=1e-300)
         number(self.tolerance, f"{name}: tolerance", low=0.0)
         count = self.max_iterations
-        if isinstance(count, bool) or not isinstance(count, int) or count < 0:
-            raise ValueError(f"{name}: max_iterations is {count!r}, expected a whole number of at least 0.")
+        if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= 10**9:
+            raise ValueError(f"{name}: max_iterations is {count!r}, expected a whole number from 0 to 10⁹.")
 
     def iterates(self, problem: Problem, omega: Omega | None = None) -> Iterator[Iterate]:
         """Yield the solved starting point, then one iterate a step; the last has a final status."""

@@ -186,7 +186,7 @@ class Run:
         """
         refuse_other_pieces(self.recipe, recipe, "change()")
         if self.problem is not None:
-            self.problem.with_recipe(recipe)
+            self.problem.sharing(recipe)  # refuses it here, and prepares nothing
         self._wanted = recipe
 
     def branch(self, number: int, recipe: Recipe | None = None) -> Run:

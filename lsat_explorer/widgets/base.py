@@ -13,9 +13,10 @@ from typing import Any
 
 import anywidget
 import ipywidgets
+import traitlets
 from traitlets import HasTraits, TraitError
 
-__all__ = ["Pictured", "SettingError", "View", "checked", "refuse_unknown", "static", "styles"]
+__all__ = ["Checked", "Pictured", "SettingError", "View", "checked", "refuse_unknown", "static", "styles"]
 
 _PNG_WIDTH = slice(16, 20)  # of the IHDR chunk, which is always the first
 _DISPLAY_WIDTH = 1000  # css pixels; pictures are drawn larger so that they stay crisp on dense screens
@@ -103,6 +104,12 @@ def checked(value: Callable[[], Any]) -> Any:
         return value()
     except ValueError as error:
         raise SettingError(str(error)) from error
+
+
+class Checked(traitlets.Any):
+    """Any value that the view's own validator takes. `traitlets.Any` lets None pass without asking it."""
+
+    allow_none = False
 
 
 class View(anywidget.AnyWidget):

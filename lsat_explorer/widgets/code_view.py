@@ -75,7 +75,7 @@ class CodeView(View):
             return
         try:
             self._change(recipe)
-        except ValueError as error:
+        except Exception as error:  # of a piece that somebody wrote, too
             self._complain(error)
             return
         self._recipe = None  # the same recipe may be written otherwise than it was typed
@@ -102,9 +102,10 @@ class CodeView(View):
             self.problem, self.line = "", 0
         return recipe
 
-    def _complain(self, error: ValueError) -> None:
+    def _complain(self, error: Exception) -> None:
+        words = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         with self.hold_sync():
-            self.problem, self.line = str(error), line_of(error, self.draft)
+            self.problem, self.line = words, line_of(error, self.draft)
 
     def _obey(self, _widget: Any, content: Any, _buffers: Any) -> None:
         if not isinstance(content, dict):
@@ -117,7 +118,7 @@ class CodeView(View):
             self.revert()
 
 
-def line_of(error: ValueError, text: str) -> int:
+def line_of(error: Exception, text: str) -> int:
     r"""Return the line, from 1, of what an error of `Recipe.from_json` complains about; 0 if that is not clear.
 
     Examples
@@ -167,6 +168,8 @@ def cell_source(data: Any, recipe: Recipe, namespace: dict[str, Any] | None = No
     """
     found = [name for name, value in (namespace or {}).items() if value is data and not name.startswith("_")]
     name = found[0] if found else "data"
-    made = f"{name} = {data.source}" if data.source else f"# {name} holds your rows, {data.describe()}"
+    made = (
+        f"{name} = {data.source}" if data.source else f"# {name} holds your rows, {' '.join(data.describe().split())}"
+    )
     start, _, body = recipe.to_source().partition("\n\n")
     return f"{start}\n\n{made}\n{body}explorer = lsat.widgets.Explorer({name}, recipe)\nexplorer"

@@ -102,6 +102,7 @@ class Explorer(Shown, ipywidgets.VBox):
         columns = ipywidgets.Box([left, right])
         for box, name in ((left, "lsat-left"), (right, "lsat-right"), (columns, "lsat-columns")):
             box.add_class(name)
+        self._boxes = (columns, left, right)
         return [self.heading, columns, self.browser]
 
     @property
@@ -215,7 +216,7 @@ class Explorer(Shown, ipywidgets.VBox):
             return
         self._complete = False
         self.tuner.close()
-        for part in (self.heading, self.panel, self.sliders, self.last_look, self.browser):
+        for part in (self.heading, self.panel, self.sliders, self.last_look, self.browser, *self._boxes):
             part.close()
         super().close()
 
@@ -265,9 +266,12 @@ class Explorer(Shown, ipywidgets.VBox):
 
     def _take(self, recipe: Recipe) -> None:
         """Make another recipe the one that is assembled."""
+        if not self._complete:
+            raise ValueError("This Explorer was closed: make a new one.")
         self.tuner.change(recipe)
         self._show_recipe(recipe)
 
     def _show_recipe(self, recipe: Recipe) -> None:
+        self.heading.device = recipe.device
         self.sliders.recipe = recipe
         self.panel.take(recipe)

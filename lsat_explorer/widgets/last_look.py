@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import traitlets
 
+from lsat_explorer.plots.curves import value_text
 from lsat_explorer.widgets.base import View
 from lsat_explorer.widgets.shown import looks, script
 from lsat_explorer.widgets.worker import Activity
@@ -38,7 +40,7 @@ class LastLook(View):
 
     def __init__(self, **settings: Any) -> None:
         self._run: Any = None
-        self._results: list[tuple[Any, Any, str]] = []  # run, ω that was tested, what came out
+        self._results: WeakKeyDictionary[Any, tuple[Any, str]] = WeakKeyDictionary()  # ω that was tested, what came out
         super().__init__(**settings)
         self.on_msg(self._obey)
 
@@ -53,11 +55,11 @@ class LastLook(View):
             What its worker is doing.
         """
         self._run = run
-        known = [(omega, text) for seen, omega, text in self._results if seen is run]
+        omega, text = self._results.get(run, (None, ""))
         with self.hold_sync():
             self.count, self.reason = run.looks, _reason(run, activity)
-            self.result = known[-1][1] if known else ""
-            if known and run.iterates and known[-1][0] is not run.omega:
+            self.result = text
+            if text and run.iterates and omega is not run.omega:
                 self.result += " The run has gone on since."
 
     def look(self) -> Any:
@@ -65,8 +67,8 @@ class LastLook(View):
         result = self._run.test()
         error = f"{100 * result.error:.2f} %" if self._run.data.task == "classification" else f"{result.error:.4g}"
         name = "error" if self._run.data.task == "classification" else "RMSE"
-        text = f"Test {name} {error}, loss {result.loss:.4f}, after iteration {self._run.iterates[-1].number}."
-        self._results.append((self._run, self._run.omega, text))
+        text = f"Test {name} {error}, loss {value_text(result.loss)}, after iteration {self._run.kept.number}."
+        self._results[self._run] = (self._run.omega, text)
         with self.hold_sync():
             self.result, self.count, self.problem = text, result.looks, ""
         return result
@@ -76,8 +78,8 @@ class LastLook(View):
             return
         try:
             self.look()
-        except ValueError as error:
-            self.problem = str(error)
+        except Exception as error:  # of a loss that somebody wrote, too; a callback's error would reach nobody
+            self.problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
 def _reason(run: Any, activity: Activity) -> str:

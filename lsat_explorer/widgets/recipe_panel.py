@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -10,23 +11,19 @@ import ipywidgets
 import traitlets
 
 from lsat_explorer.data import Data
-from lsat_explorer.model.graph import Graph
-from lsat_explorer.model.hyper_penalties import Frozen, HyperPenalty
 from lsat_explorer.model.piece import Omega
 from lsat_explorer.model.recipe import Recipe
-from lsat_explorer.model.regularizers import Smooth, Stack
 from lsat_explorer.widgets.base import View
 from lsat_explorer.widgets.cards import TABS, cards
 from lsat_explorer.widgets.code_view import CodeView
 from lsat_explorer.widgets.featurizer_builder import FeaturizerBuilder
+from lsat_explorer.widgets.fitting_pieces import editable, held_names, misfit, with_features, with_graphs
 from lsat_explorer.widgets.graph_editor import GraphEditor
-from lsat_explorer.widgets.graph_session import usual_graph
 from lsat_explorer.widgets.hyper_sliders import HyperSliders
 from lsat_explorer.widgets.shown import looks, script
+from lsat_explorer.widgets.threads import begun
 
-__all__ = ["RecipePanel", "Tabs", "with_features", "with_graphs"]
-
-_FEATURES = "featurizer"
+__all__ = ["RecipePanel", "Tabs"]
 
 
 class Tabs(View):
@@ -47,6 +44,7 @@ class Tabs(View):
     cards = traitlets.Dict().tag(sync=True)
     pictures = traitlets.Dict().tag(sync=True)
     group = traitlets.Unicode("none").tag(sync=True)
+    problem = traitlets.Unicode("").tag(sync=True)  # what does not go together
 
 
 class RecipePanel(ipywidgets.VBox):
@@ -103,6 +101,7 @@ class RecipePanel(ipywidgets.VBox):
         found = cards(recipe, omega, widths)
         drawn = [(tab, card) for tab, some in found.items() for card in some if card.picture]
         with self.tabs.hold_sync():
+            self.tabs.problem = misfit(recipe)
             self.tabs.pictures = {f"{tab}/{card.name}": card.picture for tab, card in drawn}
             self.tabs.cards = {tab: [_without_picture(card) for card in some] for tab, some in found.items()}
         self.code.show(recipe)
@@ -133,13 +132,13 @@ class RecipePanel(ipywidgets.VBox):
         """Return the editor of the tab that is shown, made when it is first asked for."""
         if self.tabs.tab == "Features":
             if self.featurizer_builder is None:
-                held = _held(self.recipe)
+                held = held_names(self.recipe)
                 builder = FeaturizerBuilder(self.data, self.recipe.featurizer)
-                if held:
-                    builder.wait()  # names of ω are known once the steps have been tried
-                    builder.held = held
-                builder.observe(self._take_features, ["featurizer", "held"])
                 self.featurizer_builder = builder
+                if held:  # names of ω are known once the steps have been tried, which may take a while
+                    begun(lambda: self._hold(builder, held), "lsat-held")
+                else:
+                    builder.observe(self._take_features, ["featurizer", "held"])
             return self.featurizer_builder
         if self.tabs.tab == "Regularizers":
             if self.graph_editor is None:
@@ -147,6 +146,12 @@ class RecipePanel(ipywidgets.VBox):
                 self.graph_editor.observe(self._take_graphs, "regularizer")
             return self.graph_editor
         return None
+
+    def _hold(self, builder: FeaturizerBuilder, held: list[str]) -> None:
+        with suppress(TimeoutError, ValueError):  # steps that take so long, or no longer have such names, hold nothing
+            builder.wait()
+            builder.held = held
+        builder.observe(self._take_features, ["featurizer", "held"])
 
     def _take_features(self, change: Any) -> None:
         builder: FeaturizerBuilder = change["owner"]
@@ -162,58 +167,8 @@ class RecipePanel(ipywidgets.VBox):
         self._change(recipe)
 
 
-def editable(recipe: Recipe, data: Data) -> Stack:
-    """Return the regularizer as the graph editor takes it: a stack with a graph, one without edges if there is none."""
-    regularizer = recipe.regularizer
-    if isinstance(regularizer, Smooth):
-        return Stack(smooth=regularizer)
-    members = dict(regularizer.members) if isinstance(regularizer, Stack) else {_name(regularizer): regularizer}
-    if not any(isinstance(member, Smooth) for member in members.values()):
-        block = next((getattr(member, "block", None) for member in members.values()), None)
-        usual = usual_graph(data, None)
-        members["smooth"] = Smooth(Graph(usual.n, (), usual.names), block=block)
-    return Stack(**members)
-
-
-def with_features(recipe: Recipe, featurizer: Any, held: Mapping[str, Frozen]) -> Recipe:
-    """Return the recipe with another featurizer, of whose hyper-parameters those named in ``held`` are not tuned."""
-    kept = {n: p for n, p in recipe.hyper_penalties.items() if not _holds_feature(n, p) and n not in held}
-    return recipe.replace(featurizer=featurizer, hyper_penalties=kept | dict(held))
-
-
-def with_graphs(recipe: Recipe, regularizer: Stack) -> Recipe:
-    """Return the recipe with another regularizer, and without penalties on the weights of members that are gone.
-
-    A regularizer that was alone becomes a member of a stack; what was said of its weight is said of the member's.
-    """
-    old = recipe.regularizer
-    if not isinstance(old, Stack) and (name := _name(old)) in regularizer.members:
-        renamed = {f"regularizer.{name}.{n.removeprefix('regularizer.')}": n for n in recipe.hyper_penalties}
-        known = {n: p for n, p in recipe.hyper_penalties.items() if not n.startswith("regularizer.")}
-        known |= {new: recipe.hyper_penalties[n] for new, n in renamed.items() if n.startswith("regularizer.")}
-    else:
-        known = {
-            n: p
-            for n, p in recipe.hyper_penalties.items()
-            if not n.startswith("regularizer.") or n.split(".")[1] in regularizer.members
-        }
-    return recipe.replace(regularizer=regularizer, hyper_penalties=known)
-
-
-def _name(regularizer: Any) -> str:
-    return "smooth" if isinstance(regularizer, Smooth) else type(regularizer).__name__.lower()
-
-
-def _held(recipe: Recipe) -> list[str]:
-    return [name for name, penalty in recipe.hyper_penalties.items() if _holds_feature(name, penalty)]
-
-
 def _agrees(builder: FeaturizerBuilder, recipe: Recipe) -> bool:
-    return builder.featurizer == recipe.featurizer and set(builder.held) == set(_held(recipe))
-
-
-def _holds_feature(name: str, penalty: HyperPenalty) -> bool:
-    return name.split(".")[0] == _FEATURES and isinstance(penalty, Frozen)
+    return builder.featurizer == recipe.featurizer and set(builder.held) == set(held_names(recipe))
 
 
 def _without_picture(card: Any) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from lsat_explorer.widgets.base import SettingError
+from lsat_explorer.widgets.base import Checked, SettingError
 from lsat_explorer.widgets.row_filters import check_ends
 from lsat_explorer.widgets.row_fits import can_predict
 from lsat_explorer.widgets.row_tiles import RowTiles, plain
@@ -27,13 +27,13 @@ class RowChoice(traitlets.HasTraits):
     that does not exist is refused whoever sends it.
     """
 
-    run = traitlets.Any()
+    run = Checked()
     order = traitlets.Unicode("lightest").tag(sync=True)
     label = traitlets.Any(None, allow_none=True)
     confusion = traitlets.Any(None, allow_none=True)
     weights = traitlets.Any(None, allow_none=True)
     page = traitlets.Int(1).tag(sync=True)
-    selected = traitlets.Any()
+    selected = Checked()
 
     _size = traitlets.Int(20).tag(sync=True)
     _class = traitlets.Int(-1).tag(sync=True)  # position in data.classes, -1 for all
@@ -150,9 +150,15 @@ class RowChoice(traitlets.HasTraits):
 
     @traitlets.validate("selected")
     def _check_selected(self, proposal: Any) -> list[Any]:
-        rows = list(proposal["value"])
-        for row in rows:
-            if row not in self._tiles.places:
+        try:
+            rows = list(proposal["value"])
+            known = [row in self._tiles.places for row in rows]
+        except TypeError:
+            raise SettingError(
+                f"selected is {proposal['value']!r}, expected names of rows; give a list of them"
+            ) from None
+        for row, there in zip(rows, known, strict=True):
+            if not there:
                 raise SettingError(f"row {name_of(row)} is no training row; give names from run.data.train.rows")
         return [plain(row) for row in dict.fromkeys(rows)]
 

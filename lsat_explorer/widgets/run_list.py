@@ -62,11 +62,11 @@ class KeptRun(traitlets.HasTraits):
 
     @traitlets.validate("name")
     def _one_line(self, proposal: Any) -> str:
-        return " ".join(proposal.value.split())[:_LONGEST_NAME] or self._default
+        return " ".join(_sendable(proposal.value).split())[:_LONGEST_NAME] or self._default
 
     @traitlets.validate("note")
     def _short(self, proposal: Any) -> str:
-        return str(proposal.value.strip()[:_LONGEST_NOTE])
+        return _sendable(proposal.value).strip()[:_LONGEST_NOTE]
 
     def words(self, first: KeptRun) -> str:
         """Return in a few words how it differs from the run that it branched from, or from the first one."""
@@ -148,7 +148,8 @@ class RunList(Sequence[KeptRun]):
         if not run.iterates:
             last.began = last.used = recipe
         elif len(run.iterates) != last.iterates:  # reading a model may change the recipe of a run that has ended
-            last.used, last.iterates, last.seconds = run.recipe, len(run.iterates), seconds
+            last.used, last.iterates = run.recipe, len(run.iterates)
+        last.seconds = seconds
 
     def _begin(self, run: Any, recipe: Recipe) -> None:
         origin, self._origin = self._origin, None
@@ -238,6 +239,10 @@ def _gives_way(last: KeptRun, recipe: Recipe, origin: tuple[KeptRun, int] | None
     if not last.plain or (origin is not None and origin[0] is last):
         return False
     return not last.run.iterates or (origin is None and last.began == last.used == recipe)
+
+
+def _sendable(text: str) -> str:
+    return text.encode("utf-8", "replace").decode("utf-8")  # half a character cannot be sent to a page
 
 
 def _finite(value: float) -> float | None:

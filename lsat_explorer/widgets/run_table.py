@@ -50,6 +50,10 @@ class RunTable(View):
         super().__init__(**settings)
         self.on_msg(self._obey)
 
+    @traitlets.validate("chosen")
+    def _check_chosen(self, proposal: Any) -> int:
+        return int(min(max(proposal["value"], 0), max(len(self.runs) - 1, 0)))
+
     @property
     def shown(self) -> KeptRun:
         """The run of the chosen row."""

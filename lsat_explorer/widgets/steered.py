@@ -151,6 +151,8 @@ def run_of(source: Any, recipe: Recipe | None) -> Any:
     if hasattr(source, "steps"):
         if recipe is not None:
             raise ValueError("LiveTuner got a run and a recipe: a run has its own, change it with run.change(recipe).")
+        if source.data is None:
+            raise ValueError("LiveTuner got a run without its rows: load it with Run.load(folder, data).")
         return source
     if not isinstance(recipe, Recipe):
         raise ValueError(f"LiveTuner got data and {recipe!r}: give LiveTuner(data, recipe), or LiveTuner(run).")

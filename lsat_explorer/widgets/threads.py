@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
 import threading
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import Protocol
 
 import torch
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["begun", "held_threads"]
+__all__ = ["begun", "closed_at_exit", "held_threads"]
 
 _blas = threading.Lock()  # taken by the one thread that holds BLAS
 
@@ -42,6 +45,25 @@ def begun(target: Callable[[], None], name: str) -> threading.Thread:
     thread = threading.Thread(target=run, name=name, daemon=True)
     thread.start()
     return thread
+
+
+class _Closable(Protocol):
+    def close(self) -> None: ...
+
+
+_open: weakref.WeakSet[_Closable] = weakref.WeakSet()
+
+
+def closed_at_exit(owner: _Closable) -> None:
+    """Have the owner of a thread closed before the interpreter goes: a thread that computes then aborts the process."""
+    if not _open:
+        atexit.register(_close_all)
+    _open.add(owner)
+
+
+def _close_all() -> None:
+    for owner in list(_open):
+        owner.close()
 
 
 def _answer_nobody() -> None:

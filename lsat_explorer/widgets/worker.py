@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import torch
 
-from lsat_explorer.widgets.threads import begun, held_threads
+from lsat_explorer.widgets.threads import begun, closed_at_exit, held_threads
 
 __all__ = ["Activity", "Pullable", "Worker"]
 
@@ -219,6 +219,7 @@ class Worker:
         self._stop.clear()
         self.over = threading.Event()
         self.error = None
+        closed_at_exit(self)
         self._thread = begun(self._work, "lsat-tuner")
 
     def _work(self) -> None:

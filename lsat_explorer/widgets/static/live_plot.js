@@ -8,9 +8,15 @@ export default () => {
     heard?.push([event, handler]);
     source.on(event, handler);
   };
+  // After every update plotly sends all that it assumes of each curve to Python, where nobody asks for it and it fails on
+  // arrays: a tuner would spend more on that than on its curves.
+  const untold = (model) => (name, value) => {
+    if (!/^_js2py_(trace|widget_layout)Deltas?$/.test(name)) model.set(name, value);
+  };
   const listening = {
     get(model, name) {
       if (name === "on") return hear;
+      if (name === "set") return untold(model);
       return typeof model[name] === "function" ? model[name].bind(model) : model[name];
     },
   };

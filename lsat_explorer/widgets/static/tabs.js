@@ -45,7 +45,8 @@ function render({ model, el }) {
   const bar = dom("div", { class: "lsat-tabs", role: "tablist", "aria-label": "Parts of the recipe" });
   const body = dom("div", { class: "lsat-tab-body", role: "tabpanel", id });
   const tools = dom("div", { class: "lsat-row lsat-tab-tools" });
-  el.append(bar, tools, body);
+  const problem = dom("div", { class: "lsat-error", role: "alert" });
+  el.append(bar, tools, problem, body);
   const buttons = NAMES.map((name) => {
     const button = dom("button", { type: "button", role: "tab", text: name, "aria-controls": id });
     button.addEventListener("click", () => choose(name));
@@ -89,6 +90,8 @@ function render({ model, el }) {
       button.tabIndex = chosen ? 0 : -1;
     });
     body.setAttribute("aria-label", tab);
+    problem.textContent = model.get("problem");
+    problem.hidden = !problem.textContent;
     const editing = model.get("editing");
     tools.hidden = !(tab in EDITORS);
     if (tab in EDITORS) {
@@ -107,7 +110,7 @@ function render({ model, el }) {
     }
     shown = tab;
   };
-  return follow(model, [[["tab", "cards", "pictures", "editing"], show]]);
+  return follow(model, [[["tab", "cards", "pictures", "editing", "problem"], show]]);
 }
 
 export default { render };

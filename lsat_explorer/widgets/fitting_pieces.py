@@ -1,0 +1,134 @@
+"""A recipe whose pieces were changed by hand, one at a time: what follows from it for the other pieces."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+from lsat_explorer.data import Data
+from lsat_explorer.model.featurizers import Concat, Identity, PowerTransform, Scale, SelectFeatures
+from lsat_explorer.model.graph import Graph
+from lsat_explorer.model.hyper_penalties import Frozen, HyperPenalty
+from lsat_explorer.model.piece import nearest
+from lsat_explorer.model.prepared import Featurizer
+from lsat_explorer.model.recipe import Recipe
+from lsat_explorer.model.regularizers import Regularizer, Smooth, Stack
+from lsat_explorer.widgets.graph_session import usual_graph
+
+__all__ = ["editable", "held_names", "misfit", "with_features", "with_graphs"]
+
+
+def editable(recipe: Recipe, data: Data) -> Stack:
+    """Return the regularizer as the graph editor takes it: a stack with a graph, one without edges if there is none."""
+    regularizer = recipe.regularizer
+    if isinstance(regularizer, Smooth):
+        return Stack(smooth=regularizer)
+    members = dict(regularizer.members) if isinstance(regularizer, Stack) else {_name(regularizer): regularizer}
+    if not any(isinstance(member, Smooth) for member in members.values()):
+        usual, name = usual_graph(data, None), "smooth"
+        while name in members:
+            name += "_graph"
+        members[name] = Smooth(Graph(usual.n, (), usual.names), block=_block_of_inputs(recipe.featurizer))
+    return Stack(**members)
+
+
+def _block_of_inputs(featurizer: Featurizer) -> str | None:
+    """Return the block with a feature for each column, or None where all features are that."""
+    members = getattr(featurizer, "members", None) if isinstance(featurizer, Concat) else None
+    same = (Identity, Scale, PowerTransform, SelectFeatures)
+    return next((name for name, piece in (members or {}).items() if isinstance(piece, same)), None)
+
+
+def with_features(recipe: Recipe, featurizer: Featurizer, held: Mapping[str, Frozen]) -> Recipe:
+    """Return the recipe with another featurizer, of whose hyper-parameters those named in ``held`` are not tuned.
+
+    Where one block has another name and is else the same, regularizers and hyper-penalties follow the name.
+    """
+    if renamed := _renamed(recipe.featurizer, featurizer):
+        old, new = renamed
+        penalties = {_moved(name, old, new): penalty for name, penalty in recipe.hyper_penalties.items()}
+        recipe = recipe.replace(regularizer=_follow(recipe.regularizer, old, new), hyper_penalties=penalties)
+    kept = {n: p for n, p in recipe.hyper_penalties.items() if not _holds_feature(n, p) and n not in held}
+    return recipe.replace(featurizer=featurizer, hyper_penalties=kept | dict(held))
+
+
+def _renamed(old: Featurizer, new: Featurizer) -> tuple[str, str] | None:
+    """Return the old and the new name of the one block that has another, or None."""
+    if not (isinstance(old, Concat) and isinstance(new, Concat)):
+        return None
+    gone = [name for name in old.members if name not in new.members]
+    came = [name for name in new.members if name not in old.members]
+    if len(gone) != 1 or len(came) != 1 or old.members[gone[0]] != new.members[came[0]]:
+        return None
+    return gone[0], came[0]
+
+
+def _moved(name: str, old: str, new: str) -> str:
+    start = f"featurizer.{old}."
+    return f"featurizer.{new}.{name.removeprefix(start)}" if name.startswith(start) else name
+
+
+def _follow(regularizer: Regularizer, old: str, new: str) -> Regularizer:
+    if isinstance(regularizer, Stack):
+        return Stack(**{name: _follow(member, old, new) for name, member in regularizer.members.items()})
+    if getattr(regularizer, "block", None) != old:
+        return regularizer
+    return replace(regularizer, block=new)  # type: ignore[type-var]
+
+
+def misfit(recipe: Recipe) -> str:
+    """Return what of the regularizers acts on a block that the features do not have, or nothing.
+
+    Examples
+    --------
+    >>> from lsat_explorer import Ridge
+    >>> misfit(Recipe(regularizer=Ridge(block="pixels")))
+    "Ridge acts on the block 'pixels', and there is none: expected one of features, one."
+    """
+    blocks = list(recipe.featurizer.members) if isinstance(recipe.featurizer, Concat) else []
+    for name, piece in _leaves(recipe.regularizer):
+        block = getattr(piece, "block", None)
+        if block is not None and block not in blocks:
+            who = name or type(piece).__name__
+            end = nearest(block, blocks) if blocks else ": the features have no named blocks, leave block out."
+            return f"{who} acts on the block {block!r}, and there is none{end}"
+    return ""
+
+
+def _leaves(regularizer: Regularizer, name: str = "") -> list[tuple[str, Regularizer]]:
+    if not isinstance(regularizer, Stack):
+        return [(name, regularizer)]
+    return [leaf for member, piece in regularizer.members.items() for leaf in _leaves(piece, member)]
+
+
+def with_graphs(recipe: Recipe, regularizer: Stack) -> Recipe:
+    """Return the recipe with another regularizer, and without penalties on the weights of members that are gone.
+
+    A regularizer that was alone becomes a member of a stack; what was said of its weight is said of the member's.
+    """
+    old = recipe.regularizer
+    if not isinstance(old, Stack) and (name := _name(old)) in regularizer.members:
+        renamed = {f"regularizer.{name}.{n.removeprefix('regularizer.')}": n for n in recipe.hyper_penalties}
+        known = {n: p for n, p in recipe.hyper_penalties.items() if not n.startswith("regularizer.")}
+        known |= {new: recipe.hyper_penalties[n] for new, n in renamed.items() if n.startswith("regularizer.")}
+    else:
+        known = {
+            n: p
+            for n, p in recipe.hyper_penalties.items()
+            if not n.startswith("regularizer.") or n.split(".")[1] in regularizer.members
+        }
+    return recipe.replace(regularizer=regularizer, hyper_penalties=known)
+
+
+def _name(regularizer: Any) -> str:
+    return "smooth" if isinstance(regularizer, Smooth) else type(regularizer).__name__.lower()
+
+
+def held_names(recipe: Recipe) -> list[str]:
+    """Return the names of ω below the featurizer that are not tuned."""
+    return [name for name, penalty in recipe.hyper_penalties.items() if _holds_feature(name, penalty)]
+
+
+def _holds_feature(name: str, penalty: HyperPenalty) -> bool:
+    return name.split(".")[0] == "featurizer" and isinstance(penalty, Frozen)
