@@ -227,3 +227,46 @@ def test_data_know_the_call_that_makes_them(options: dict) -> None:
 def sorted_like(options: dict) -> list:
     """Options in the order of the function's own."""
     return [(name, options[name]) for name in ("validation", "test", "final", "seed") if name in options]
+
+
+# --- what was refused, or broke, once -------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["class", "None", "self", "__debug__", "type", "ﬁ", "a b", ""])
+def test_a_member_is_named_as_python_can_name_it(name: str) -> None:
+    for kind, member in ((lsat.Stack, lsat.Ridge()), (lsat.Concat, lsat.Identity())):
+        with pytest.raises((ValueError, TypeError), match=r"name|multiple values"):
+            kind(**{name: member})
+
+
+def test_a_name_with_line_breaks_stays_a_comment(digits: lsat.Data) -> None:
+    own = lsat.Data.from_arrays(digits.train.inputs, digits.train.labels, name="x\nimport os\nraise SystemExit")
+    text = cell_source(own, RECIPE)
+    assert [line for line in text.split("\n") if "import" in line] == [
+        "import lsat_explorer as lsat",
+        next(line for line in text.split("\n") if line.startswith("# data holds your rows")),
+    ]
+
+
+def test_a_piece_that_fails_otherwise_is_shown_in_place() -> None:
+    def fail(recipe: lsat.Recipe) -> None:
+        raise RuntimeError("out of cheese")
+
+    view = CodeView(RECIPE, fail)
+    view.draft = view.json.replace('"seed": 0', '"seed": 4')
+    view._handle_custom_msg({"command": "apply"}, [])
+    assert view.problem == "RuntimeError: out of cheese"
+
+
+def test_none_is_refused_and_leaves_the_view_as_it_was(digits: lsat.Data) -> None:
+    builder = lsat.widgets.FeaturizerBuilder(digits, lsat.Scale())
+    editor = lsat.widgets.GraphEditor(digits)
+    browser = lsat.widgets.WeightBrowser(lsat.Run(RECIPE, digits))
+    places = [(builder, "featurizer"), (builder, "held"), (editor, "regularizer"), (browser, "run")]
+    for view, name in [*places, (browser, "selected")]:
+        before = getattr(view, name)
+        with pytest.raises(ValueError, match=r".+"):
+            setattr(view, name, None)
+        assert getattr(view, name) is before or getattr(view, name) == before
+    for view in (builder, editor, browser):
+        view.close()

@@ -546,3 +546,21 @@ def test_a_run_tidies_the_heap(monkeypatch):
     monkeypatch.setattr(import_module("lsat_explorer.tune.run"), "Heap", lambda: Heap(period=0.0))
     run = lsat.tune(lsat.Recipe(method=lsat.LBFGS(max_iterations=3)), make_data(), progress=False)
     assert len(seen) == len(run.iterates)
+
+
+def test_a_change_prepares_nothing_where_it_is_asked_for(monkeypatch):
+    run = lsat.Run(lsat.Recipe(method=QUICK), make_data())
+    next(iter(run.steps()))
+    monkeypatch.setattr(lsat.Problem, "_load_rows", lambda self: pytest.fail("rows were prepared"))
+    run.change(run.recipe.replace(hyper_penalties={"regularizer.log_weight": lsat.Frozen()}))
+    with pytest.raises(ValueError, match=r"no entry 'regularizer\.weight'"):
+        run.change(run.recipe.replace(hyper_penalties={"regularizer.weight": lsat.Frozen()}))
+
+
+def test_a_look_that_fails_is_not_counted():
+    lsat.register_loss("fails at the end", lambda p, t: (p - t).square().mean() if len(p) != 18 else 1 / 0)
+    run = lsat.tune(lsat.Recipe(loss=lsat.CustomLoss("fails at the end"), method=QUICK), make_data(), progress=False)
+    assert len(run.data.test) == 18
+    with pytest.raises(ZeroDivisionError):
+        run.test()
+    assert run.looks == 0
