@@ -18,7 +18,7 @@ import torch
 from threadpoolctl import threadpool_info
 
 import lsat_explorer as lsat
-from lsat_explorer.widgets.threads import begun, held_threads
+from lsat_explorer.widgets.threads import begun, held_threads, release_team
 from lsat_explorer.widgets.worker import Worker
 from test_widgets_worker import SOON
 
@@ -105,7 +105,7 @@ def test_a_featurizer_that_is_prepared_by_the_worker_finds_every_pool_at_the_cho
 
 def test_what_a_featurizer_imports_later_is_held_too(count: int) -> None:
     program = (
-        "from lsat_explorer.widgets.threads import begun, held_threads; from threadpoolctl import threadpool_info\n"
+        "from lsat_explorer.widgets.threads import held_threads; from threadpoolctl import threadpool_info\n"
         f"with held_threads({count}):\n"
         "    import sklearn.cluster; print({pool['num_threads'] for pool in threadpool_info()})"
     )
@@ -160,3 +160,17 @@ while len(tuner.run.iterates) < 3:
 """
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_team_that_is_released_is_made_again() -> None:
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    try:
+        x = torch.ones(400, 400)
+        first = x @ x
+        release_team()
+        release_team()
+        assert torch.get_num_threads() == 2
+        assert torch.equal(x @ x, first)
+    finally:
+        torch.set_num_threads(before)

@@ -19,6 +19,7 @@ from lsat_explorer.widgets.run_list import RunList
 from lsat_explorer.widgets.run_table import RunTable
 from lsat_explorer.widgets.shown import Shown
 from lsat_explorer.widgets.steered import Steered, run_of
+from lsat_explorer.widgets.threads import release_team
 from lsat_explorer.widgets.worker import Activity
 
 __all__ = ["LiveTuner"]
@@ -94,6 +95,7 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
         for name in ("lsat", "lsat-live", "lsat-tuner"):
             self.add_class(name)
         self._complete = True
+        release_team()  # made in a cell, started by a button in another thread
 
     def restart(self, recipe: Recipe | None = None) -> None:
         """Begin a new run from the start.

@@ -12,7 +12,7 @@ from typing import Any, Protocol
 
 import torch
 
-from lsat_explorer.widgets.threads import begun, closed_at_exit, held_threads
+from lsat_explorer.widgets.threads import begun, closed_at_exit, held_threads, release_team
 
 __all__ = ["Activity", "Pullable", "Worker"]
 
@@ -220,6 +220,7 @@ class Worker:
         self.over = threading.Event()
         self.error = None
         closed_at_exit(self)
+        release_team()  # of whoever starts the run, most often the main thread
         self._thread = begun(self._work, "lsat-tuner")
 
     def _work(self) -> None:
