@@ -37,7 +37,6 @@ VIEWS = {
     "sliders": (".lsat-sliders", "lsat.widgets.HyperSliders(recipe)"),
     "browser": (".lsat-browser", "lsat.widgets.WeightBrowser(lsat.Run(recipe, data))"),
     "graph": (".lsat-editor", "lsat.widgets.GraphEditor(data)"),
-    "features": (".lsat-features", "lsat.widgets.FeaturizerBuilder(data, recipe.featurizer)"),
 }
 SETUP = """
 import torch
@@ -48,8 +47,6 @@ recipe = lsat.recipes.paper_weighting(shape=(8, 8), per_class=2)
 """
 READY = """() => document.querySelector('.lsat-editor [aria-busy=false] canvas')
     && document.querySelectorAll('.lsat-browser-tile').length >= 40
-    && document.querySelector('.lsat-features')?.textContent.includes('Fits the')
-    && document.querySelector('.lsat-features svg')
     && document.querySelectorAll('.lsat-plot .main-svg').length >= 4"""
 # what differs from one machine to the next
 STEADY = """() => document.querySelectorAll('.lsat-device').forEach((place) => { place.textContent = 'Device cpu'; })"""
