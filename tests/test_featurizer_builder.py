@@ -676,3 +676,18 @@ def test_the_saved_picture_follows_the_state(builder: FeaturizerBuilder, monkeyp
     do(builder, "set", [0, 2], field="rank", value=1)
     assert "image/png" in published[-1]
     assert published[-1]["image/png"] != before
+
+
+def test_nothing_is_tried_before_the_page_knows_of_the_view(digits: lsat.Data, monkeypatch: pytest.MonkeyPatch) -> None:
+    opening = []
+    real = FeaturizerBuilder.open
+
+    def opened(self: FeaturizerBuilder) -> None:
+        opening.append(self._latest)
+        real(self)
+
+    monkeypatch.setattr(FeaturizerBuilder, "open", opened)
+    builder = FeaturizerBuilder(digits, lsat.Scale())
+    assert builder.wait() == lsat.Scale()
+    assert opening == [None]
+    builder.close()

@@ -100,13 +100,14 @@ class FeaturizerBuilder(Shown, View):
         self._threads = torch.get_num_threads()
         self._trials = Trials(data)
         self._trial: Trial | None = None
-        self._latest = Latest(self._try, "lsat-featurizer")
         # What a trial found, as opposed to what somebody assigned: it changes no step.
         self._found: Featurizer | None = None
         self._told: list[str] | None = None
         first = Recipe().featurizer if featurizer is None else self._featurizer_of(featurizer)
         self._assembly = Assembly(step_of(first), self._width_at, data.image_shape)
         super().__init__(**{"column": telling_column(data.train.inputs), "held": (), "featurizer": first} | settings)
+        # Not before the page knows of the view: what a trial finds while it is told would reach it neither way.
+        self._latest = Latest(self._try, "lsat-featurizer")
         self.add_class("lsat-live")
         self._kinds = [asdict(kind) for kind in kinds()]
         self._names = [name_of(name, 40) for name in data.feature_names]
