@@ -1,7 +1,8 @@
 """How every view looks before anything has run, against pictures kept here: a label that is missing is noticed.
 
 `LSAT_BASELINES=compare pytest tests/browser/test_looks.py` compares: half a pixel by which a page is laid out otherwise
-counts, so it is not part of every run. `LSAT_BASELINES=write` makes the pictures anew; look at them before they are kept.
+counts, so it is not part of every run. `LSAT_BASELINES=write` makes the pictures anew; look at them before they are
+kept.
 """
 
 from __future__ import annotations
