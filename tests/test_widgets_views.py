@@ -626,3 +626,19 @@ def test_looks_at_the_test_rows_are_counted(explorer: Explorer) -> None:
     explorer.restart()
     explorer.wait(60)
     assert (look.count, look.result) == (0, "")
+
+
+def test_a_device_that_is_applied_is_shown_and_one_that_is_chosen_stays(explorer: Explorer) -> None:
+    explorer.recipe = explorer.recipe.replace(device="auto")
+    assert explorer.heading.device == explorer.run.recipe.device == "auto"
+    assert len(explorer.runs) == 1
+    explorer.recipe = explorer.recipe.replace(device="cpu")
+    explorer.start()
+    explorer.wait(60)
+    explorer.heading.device = "auto"  # for the next run
+    assert "Restart to go on with auto" in explorer.tuner.controls.sentence
+    explorer.sliders.set_state({"values": {**explorer.sliders.values, LAMBDA: 0.5}})
+    assert explorer.heading.device == "auto"
+    explorer.restart()
+    explorer.wait(60)
+    assert explorer.run.recipe.device == "auto"

@@ -16,7 +16,17 @@ import ipywidgets
 import traitlets
 from traitlets import HasTraits, TraitError
 
-__all__ = ["Checked", "Pictured", "SettingError", "View", "checked", "refuse_unknown", "static", "styles"]
+__all__ = [
+    "NotNone",
+    "Pictured",
+    "SettingError",
+    "View",
+    "checked",
+    "error_words",
+    "refuse_unknown",
+    "static",
+    "styles",
+]
 
 _PNG_WIDTH = slice(16, 20)  # of the IHDR chunk, which is always the first
 _DISPLAY_WIDTH = 1000  # css pixels; pictures are drawn larger so that they stay crisp on dense screens
@@ -94,6 +104,11 @@ def refuse_unknown(cls: type[HasTraits], keywords: Iterable[str]) -> None:
         raise TypeError(f"{cls.__name__} has no setting {keyword!r}: {advice}")
 
 
+def error_words(error: BaseException) -> str:
+    """Return an error as a page shows it: the sentence of one of ours, with its kind where it is another."""
+    return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+
+
 class SettingError(TraitError, ValueError):
     """A value that a view cannot take: a ValueError for the user, rolled back by the widget if a page sent it."""
 
@@ -106,7 +121,7 @@ def checked(value: Callable[[], Any]) -> Any:
         raise SettingError(str(error)) from error
 
 
-class Checked(traitlets.Any):
+class NotNone(traitlets.Any):
     """Any value that the view's own validator takes. `traitlets.Any` lets None pass without asking it."""
 
     allow_none = False

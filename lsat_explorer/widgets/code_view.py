@@ -10,7 +10,7 @@ from typing import Any
 import traitlets
 
 from lsat_explorer.model.recipe import Recipe
-from lsat_explorer.widgets.base import View
+from lsat_explorer.widgets.base import View, error_words
 from lsat_explorer.widgets.shown import looks, script
 
 __all__ = ["CodeView", "cell_source", "line_of"]
@@ -103,9 +103,8 @@ class CodeView(View):
         return recipe
 
     def _complain(self, error: Exception) -> None:
-        words = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
         with self.hold_sync():
-            self.problem, self.line = words, line_of(error, self.draft)
+            self.problem, self.line = error_words(error), line_of(error, self.draft)
 
     def _obey(self, _widget: Any, content: Any, _buffers: Any) -> None:
         if not isinstance(content, dict):

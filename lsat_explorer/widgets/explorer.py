@@ -81,6 +81,7 @@ class Explorer(Shown, ipywidgets.VBox):
         self.runs, self.table = self.tuner.runs, self.tuner.table
         self.browser = WeightBrowser(self.run)
         self._looked = 0.0
+        self._told: Recipe | None = None  # that of the heading's cell
         self._connect()
         super().__init__(children=self._arranged(), **settings)
         for name in ("lsat", "lsat-live", "lsat-explorer"):
@@ -251,7 +252,8 @@ class Explorer(Shown, ipywidgets.VBox):
         self.sliders.look_at(recipe if earlier else None)
         with self.heading.hold_sync():
             self.heading.facts = facts(self.data, seen.problem)
-            self.heading.source = cell_source(self.data, recipe, namespace())
+            if recipe is not self._told:
+                self._told, self.heading.source = recipe, cell_source(self.data, recipe, namespace())
         # of other pieces than those of the run nothing is known yet
         known = (None, None) if planned else (seen.omega if seen.iterates else None, widths(seen.problem))
         self.panel.show(recipe, *known)
@@ -272,6 +274,7 @@ class Explorer(Shown, ipywidgets.VBox):
         self._show_recipe(recipe)
 
     def _show_recipe(self, recipe: Recipe) -> None:
-        self.heading.device = recipe.device
+        if recipe.device != self.panel.recipe.device:  # one that is chosen for the next run stays
+            self.heading.device = recipe.device
         self.sliders.recipe = recipe
         self.panel.take(recipe)

@@ -14,7 +14,7 @@ from lsat_explorer.data import Data
 from lsat_explorer.model.hyper_penalties import Frozen
 from lsat_explorer.model.prepared import Featurizer
 from lsat_explorer.model.recipe import Recipe
-from lsat_explorer.widgets.base import Checked, SettingError, View
+from lsat_explorer.widgets.base import NotNone, SettingError, View
 from lsat_explorer.widgets.featurizer_assembly import Assembly
 from lsat_explorer.widgets.featurizer_draft import Path, Step, built, kept_held, names_held, step_of, with_held
 from lsat_explorer.widgets.featurizer_fields import kinds
@@ -76,8 +76,8 @@ class FeaturizerBuilder(Shown, View):
     _esm = script("featurizer_plots.js", "featurizer_controls.js", "featurizer_tree.js", "featurizer_builder.js")
     _css = looks("featurizer_builder.css")
 
-    featurizer = Checked()
-    held = Checked()
+    featurizer = NotNone()
+    held = NotNone()
     column = traitlets.Int(0).tag(sync=True)
     row = traitlets.Int(0).tag(sync=True)
 

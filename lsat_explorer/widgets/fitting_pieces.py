@@ -35,9 +35,9 @@ def editable(recipe: Recipe, data: Data) -> Stack:
 
 def _block_of_inputs(featurizer: Featurizer) -> str | None:
     """Return the block with a feature for each column, or None where all features are that."""
-    members = getattr(featurizer, "members", None) if isinstance(featurizer, Concat) else None
+    members = featurizer.members if isinstance(featurizer, Concat) else {}
     same = (Identity, Scale, PowerTransform, SelectFeatures)
-    return next((name for name, piece in (members or {}).items() if isinstance(piece, same)), None)
+    return next((name for name, piece in members.items() if isinstance(piece, same)), None)
 
 
 def with_features(recipe: Recipe, featurizer: Featurizer, held: Mapping[str, Frozen]) -> Recipe:

@@ -16,7 +16,7 @@ from lsat_explorer.model.graph import Graph
 from lsat_explorer.model.piece import source as source_of
 from lsat_explorer.model.regularizers import Stack
 from lsat_explorer.widgets import graph_view
-from lsat_explorer.widgets.base import Checked, View, checked
+from lsat_explorer.widgets.base import NotNone, View, checked
 from lsat_explorer.widgets.graph_effect import Preview
 from lsat_explorer.widgets.graph_session import GraphSession, rows_or_none, usual_graph
 from lsat_explorer.widgets.graph_set import GraphSet
@@ -79,7 +79,7 @@ class GraphEditor(Shown, View):
     _css = looks("graph_editor.css")
 
     graph = traitlets.Instance(Graph)
-    regularizer = Checked()
+    regularizer = NotNone()
     active = traitlets.Unicode().tag(sync=True)
     data = traitlets.Any(None, allow_none=True)
 

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 import traitlets
 
 from lsat_explorer.plots.curves import value_text
-from lsat_explorer.widgets.base import View
+from lsat_explorer.widgets.base import View, error_words
 from lsat_explorer.widgets.shown import looks, script
 from lsat_explorer.widgets.worker import Activity
 
@@ -79,7 +79,7 @@ class LastLook(View):
         try:
             self.look()
         except Exception as error:  # of a loss that somebody wrote, too; a callback's error would reach nobody
-            self.problem = str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
+            self.problem = error_words(error)
 
 
 def _reason(run: Any, activity: Activity) -> str:

@@ -227,10 +227,9 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
             self._draw_curves()
 
     def _choose_device(self, change: Any) -> None:
+        if change.new == self.recipe.device:
+            return
         if self.worker.activity is Activity.READY and not self.run.iterates:
-            run = type(self.run)(self.run.recipe.replace(device=change.new), self.run.data)
-            self._detach()
-            self._attach(run)
-            self.worker.report()
-        elif change.new != self.recipe.device:
+            self.change(self.recipe.replace(device=change.new))
+        else:
             self.controls.sentence = f"Restart to go on with {self.controls.devices.get(change.new, change.new)}."

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from lsat_explorer.widgets.base import Checked, SettingError
+from lsat_explorer.widgets.base import NotNone, SettingError, checked
 from lsat_explorer.widgets.row_filters import check_ends
 from lsat_explorer.widgets.row_fits import can_predict
 from lsat_explorer.widgets.row_tiles import RowTiles, plain
@@ -27,13 +27,13 @@ class RowChoice(traitlets.HasTraits):
     that does not exist is refused whoever sends it.
     """
 
-    run = Checked()
+    run = NotNone()
     order = traitlets.Unicode("lightest").tag(sync=True)
     label = traitlets.Any(None, allow_none=True)
     confusion = traitlets.Any(None, allow_none=True)
     weights = traitlets.Any(None, allow_none=True)
     page = traitlets.Int(1).tag(sync=True)
-    selected = Checked()
+    selected = NotNone()
 
     _size = traitlets.Int(20).tag(sync=True)
     _class = traitlets.Int(-1).tag(sync=True)  # position in data.classes, -1 for all
@@ -78,10 +78,7 @@ class RowChoice(traitlets.HasTraits):
 
     @traitlets.validate("order")
     def _check_order(self, proposal: Any) -> str:
-        try:
-            order = order_of(proposal["value"], self._tiles.features)
-        except ValueError as error:
-            raise SettingError(str(error)) from None
+        order = checked(lambda: order_of(proposal["value"], self._tiles.features))
         if order.column in PREDICTED:
             self._check_model(f"order {proposal['value']!r}")
         return str(proposal["value"])
@@ -207,7 +204,4 @@ class RowChoice(traitlets.HasTraits):
 
 
 def _ends_of(value: Any) -> Any:
-    try:
-        return check_ends(value)
-    except ValueError as error:
-        raise SettingError(str(error)) from None
+    return checked(lambda: check_ends(value))

@@ -8,6 +8,7 @@ import weakref
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
+from functools import cache
 from typing import Protocol
 
 import torch
@@ -70,9 +71,13 @@ _open: weakref.WeakSet[_Closable] = weakref.WeakSet()
 
 def closed_at_exit(owner: _Closable) -> None:
     """Have the owner of a thread closed before the interpreter goes: a thread that computes then aborts the process."""
-    if not _open:
-        atexit.register(_close_all)
+    _register()
     _open.add(owner)
+
+
+@cache
+def _register() -> None:
+    atexit.register(_close_all)
 
 
 def _close_all() -> None:
