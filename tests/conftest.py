@@ -6,10 +6,14 @@ import os
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 
 import machine
+
+if TYPE_CHECKING:
+    import lsat_explorer as lsat
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 if os.environ.get("PYTEST_XDIST_WORKER"):
@@ -31,6 +35,14 @@ def _has_cuda() -> bool:
     import torch
 
     return torch.cuda.is_available()
+
+
+@pytest.fixture(scope="session")
+def digits() -> lsat.Data:
+    """The digits in their usual division; data are frozen, so that one serves every test."""
+    import lsat_explorer
+
+    return lsat_explorer.datasets.digits()
 
 
 ABSENT: dict[str, str] = {}

@@ -37,11 +37,6 @@ TUNED_RECIPES = {
 }
 
 
-@pytest.fixture(scope="module")
-def digits():
-    return lsat.datasets.digits()
-
-
 def moved(omega, generator):
     """ω away from its start, where no entry is special."""
     noise = {n: torch.randn(v.shape, generator=generator, dtype=v.dtype) for n, v in omega.items()}

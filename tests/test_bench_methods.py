@@ -24,11 +24,6 @@ DIGITS = (8, 8)
 AT = {"regularizer.ridge.log_weight": 1.5, "regularizer.smooth.log_weight": -0.5}
 
 
-@pytest.fixture(scope="module")
-def digits():
-    return lsat.datasets.digits()
-
-
 @pytest.fixture
 def digits_for_mnist(monkeypatch, digits):
     """Digits where MNIST is asked for, and methods that soon end."""

@@ -45,11 +45,6 @@ def data() -> lsat.Data:
     return make_data(d=COLUMNS)
 
 
-@pytest.fixture(scope="module")
-def digits() -> lsat.Data:
-    return lsat.datasets.digits()
-
-
 @pytest.fixture
 def builder(data: lsat.Data) -> Iterator[FeaturizerBuilder]:
     builder = FeaturizerBuilder(data, BLOCKS)

@@ -33,11 +33,6 @@ SOON = 60.0
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
-@pytest.fixture(scope="module")
-def digits() -> lsat.Data:
-    return lsat.datasets.digits()
-
-
 def ask(editor: GraphEditor, do: str, **content: Any) -> str:
     """Send what a page sends; return what is said under the widget."""
     editor._handle_custom_msg({"do": do, **content}, [])

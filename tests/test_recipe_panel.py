@@ -17,11 +17,6 @@ RECIPE = lsat.recipes.paper_weighting(shape=(8, 8), per_class=2)
 SMOOTH = "regularizer.smooth.log_weight"
 
 
-@pytest.fixture(scope="module")
-def digits() -> lsat.Data:
-    return lsat.datasets.digits()
-
-
 @pytest.fixture
 def changes() -> list[lsat.Recipe]:
     return []

@@ -24,11 +24,6 @@ def smaller(**choices: int) -> lsat.Recipe:
 
 
 @pytest.fixture(scope="module")
-def digits():
-    return lsat.datasets.digits()
-
-
-@pytest.fixture(scope="module")
 def run(digits):
     return lsat.tune(smaller(), digits, progress=False)
 

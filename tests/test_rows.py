@@ -29,11 +29,6 @@ from lsat_explorer.widgets.rows import (
 
 
 @pytest.fixture(scope="module")
-def digits() -> lsat.Data:
-    return lsat.datasets.digits()
-
-
-@pytest.fixture(scope="module")
 def run(digits: lsat.Data) -> lsat.Run:
     recipe = lsat.Recipe(data_weights=lsat.LogWeights(), method=lsat.ProximalGradient(max_iterations=2))
     return lsat.tune(recipe, digits, progress=False)

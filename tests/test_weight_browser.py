@@ -32,11 +32,6 @@ class FakeRun:
         return self.now
 
 
-@pytest.fixture(scope="module")
-def digits() -> lsat.Data:
-    return lsat.datasets.digits()
-
-
 @pytest.fixture
 def run(digits: lsat.Data) -> FakeRun:
     return FakeRun(digits, np.exp(0.3 * np.random.default_rng(0).standard_normal(len(digits.train))))

@@ -21,13 +21,12 @@ from lsat_explorer.widgets.facts import devices, seconds_to_go
 from lsat_explorer.widgets.history import OmegaColumns
 from lsat_explorer.widgets.run_list import MOST_OVERLAID, RunList
 from lsat_explorer.widgets.run_table import RunTable
-
-LAMBDA = "hyper_penalties/data_weights.log_weight/terms/0/weight"
+from test_widgets_views import LAMBDA
 
 
 @pytest.fixture(scope="module")
-def data() -> lsat.Data:
-    return lsat.datasets.digits()
+def data(digits: lsat.Data) -> lsat.Data:
+    return digits
 
 
 @pytest.fixture(scope="module")

@@ -26,8 +26,8 @@ PNG = b"\x89PNG\r\n\x1a\n"
 
 
 @pytest.fixture(scope="module")
-def data() -> lsat.Data:
-    return lsat.datasets.digits()
+def data(digits: lsat.Data) -> lsat.Data:
+    return digits
 
 
 @pytest.fixture(scope="module")
