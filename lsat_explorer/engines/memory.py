@@ -12,10 +12,11 @@ from torch import Tensor
 
 from ..model.piece import Omega, within
 from ..model.prepared import Block, Prepared
-from ..solve.gram import CHUNK, READ, Rows, gram, multiply, product
+from ..solve.gram import CHUNK, READ, gram, multiply, product
 from ..solve.precision import Precision
 from ..solve.weighted import Moments, feature_gradient
-from .side import AsRead, Side, runs
+from .side import AsRead, Side
+from .stairs import Stairs
 
 __all__ = ["Interrupted", "MemoryRows", "Moving"]
 
@@ -30,10 +31,6 @@ class Moving:
 
     leaves: Omega = field(default_factory=dict)
     blocks: Mapping[str, Tensor] = field(default_factory=dict)
-
-
-_WIDE = 256
-"""Columns from which a block is multiplied where it lies; narrower ones are put side by side first."""
 
 
 _NUMBERS, _LEAST = 2**18, 256
@@ -106,7 +103,7 @@ class MemoryRows:
             else:
                 self._still[name] = self._by_chunks(block, local, inputs, False, device)
         self._known: Moments | None = None
-        self._filled: dict[str, list[slice]] | None = None
+        self._repeated: Stairs | Side | None = None
 
     def __len__(self) -> int:
         return len(self.targets)
@@ -175,7 +172,9 @@ class MemoryRows:
     def transposed(self, moving: Moving, rows: Tensor) -> Tensor:
         """Return Xᵀ ``rows`` (n, m) in float64 from (N, m) rows."""
         rows = rows.to(self.dtype)
-        return torch.cat([self._product(block, rows) for block in self._blocks(moving).values()])
+        return torch.cat(
+            [product(block, rows, precise=self._precise, check=self._check) for block in self._blocks(moving).values()]
+        )
 
     def chunks(self, moving: Moving) -> Iterator[tuple[slice, Tensor]]:
         """Yield rows and their features (chunk, n) in float64, a chunk at a time."""
@@ -211,61 +210,62 @@ class MemoryRows:
 
     def _still_moments(self) -> Moments:
         """Form once, in float64, what does not move; the columns that move stay zero."""
-        n, m = max(c.stop for c in self.columns.values()), self.targets.shape[1]
+        n, m = self._shape
         result = Moments(*(torch.zeros(n, w, dtype=torch.float64, device=self.targets.device) for w in (n, m)))
         if self._still:
             side = Side([*self._still.values(), self.targets])
-            total = gram(side, weight=self._weight, precise=True, check=self._check)
-            place = self._place(self._still)
-            result.gram[place[:, None], place] = total[:-m, :-m]
-            result.cross[place] = total[:-m, -m:]
+            self._spread(gram(side, weight=self._weight, precise=True, check=self._check), result)
         return result
+
+    @property
+    def _shape(self) -> tuple[int, int]:
+        """Number of features and of outputs."""
+        return max(columns.stop for columns in self.columns.values()), self.targets.shape[1]
 
     def _place(self, names: Iterable[str]) -> Tensor:
         """Return the columns of X that the blocks take, in the order of ``names``."""
-        columns = [self.columns[name] for name in names]
-        return torch.cat([torch.arange(c.start, c.stop, device=self.targets.device) for c in columns])
+        columns = [torch.arange(c.start, c.stop) for c in map(self.columns.__getitem__, names)]
+        return torch.cat(columns or [torch.arange(0)]).to(self.targets.device)
 
     def _reweighted(self, known: Moments, weight: Tensor) -> Moments:
         """Return the still blocks' XᵀW²X = c XᵀX + Xᵀ(W² − c)X, and the same with Y.
 
         With the least weight as c both terms are positive semidefinite, so that nothing cancels, and only the second
-        holds the rounding of the products. Columns of zeros are left out of it.
+        holds the rounding of the products.
         """
         least = weight.min()
         result = Moments(known.gram * least, known.cross * least)
-        if self._still:
-            if self._filled is None:
-                self._filled = {n: runs(known.gram.diagonal()[self.columns[n]] != 0) for n in self._still}
-            parts = [self._still[name][:, run] for name, kept in self._filled.items() for run in kept]
-            side = Side([*parts, self.targets])
-            total = gram(side, weight=weight - least, precise=self._precise, check=self._check)
-            place = torch.cat([self._place([name])[run] for name, kept in self._filled.items() for run in kept])
-            m = self.targets.shape[1]
-            result.gram[place[:, None], place] += total[:-m, :-m]
-            result.cross[place] += total[:-m, -m:]
+        self._spread(self._again().gram(weight - least, self._precise, self._check), result)
         return result
 
-    def _product(self, left: Rows, right: Rows, weight: Tensor | None = None) -> Tensor:
-        return product(left, right, weight=weight, precise=self._precise, check=self._check)
+    def _spread(self, total: Tensor, moments: Moments) -> None:
+        """Add a total [X, Y]ᵀD[X, Y] of the still blocks and the targets to ``moments`` of all columns."""
+        widths = [columns.stop - columns.start for columns in map(self.columns.__getitem__, self._still)]
+        for name, row in zip(self._still, total.split([*widths, self.targets.shape[1]]), strict=False):
+            *parts, cross = row.split([*widths, self.targets.shape[1]], 1)
+            for other, part in zip(self._still, parts, strict=True):
+                moments.gram[self.columns[name], self.columns[other]] += part
+            moments.cross[self.columns[name]] += cross
+
+    def _again(self) -> Stairs | Side:
+        """Return the still blocks and the targets side by side, as each evaluation multiplies them again."""
+        if self._repeated is None:
+            side = Side([*self._still.values(), self.targets])
+            self._repeated = Stairs.of(side) or side
+        return self._repeated
 
     def _with_moved(self, still: Moments, moving: Moving, weight: Tensor | None) -> Moments:
         """Return the moments with the rows and columns that moved."""
         gram_, cross = (still.gram.clone(), still.cross.clone()) if still is self._known else (still.gram, still.cross)
-        blocks = self._blocks(moving)
-        left, mine = Side([blocks[name] for name in moving.blocks]), self._place(moving.blocks)
-        wide = [[name] for name in self._still if blocks[name].shape[1] >= _WIDE]
-        narrow = [name for name in self.columns if [name] not in wide]
-        for names in [*wide, narrow]:
-            right = [blocks[name] for name in names] + ([self.targets] if names is narrow else [])
-            total = self._product(left, Side(right), weight)
-            place = self._place(names)
-            gram_[mine[:, None], place] = total[:, : len(place)]
-            gram_[place[:, None], mine] = total[:, : len(place)].mT
-            if names is narrow:
-                cross[mine] = total[:, len(place) :]
-        square = gram_[mine[:, None], mine]
-        gram_[mine[:, None], mine] = (square + square.mT) / 2
+        left, mine = Side([block.detach() for block in moving.blocks.values()]), self._place(moving.blocks)
+        (n, m), how = self._shape, (weight, self._precise, self._check)
+        row = torch.empty(len(mine), n + m, dtype=torch.float64, device=mine.device)
+        row[:, torch.cat([self._place(self._still), torch.arange(n, n + m, device=mine.device)])] = (
+            self._again().product(left, *how)
+        )
+        square = left.product(left, *how)
+        row[:, mine] = (square + square.mT) / 2
+        gram_[mine], gram_[:, mine], cross[mine] = row[:, :n], row[:, :n].mT, row[:, n:]
         return Moments(gram_, cross)
 
     def feature_gradients(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import groupby
 from typing import Any
 
 import torch
@@ -11,20 +11,13 @@ from torch import Tensor
 
 from ..model.piece import Omega
 from ..model.prepared import Block
-from ..solve.gram import READ
+from ..solve.gram import READ, Check, gram, product
 
-__all__ = ["AsRead", "Side", "runs"]
-
-_RUNS = 64
-"""Most pieces into which a block is cut to leave out its columns of zeros."""
+__all__ = ["AsRead", "Side"]
 
 
-def runs(filled: Tensor) -> list[slice]:
-    """Return the columns that are ``filled`` (n,) as slices, or all in one where that would save little work."""
-    n, marks = len(filled), filled.tolist()
-    edges = [0, *(j for j in range(1, n) if marks[j] != marks[j - 1]), n]
-    kept = [slice(a, b) for a, b in pairwise(edges) if marks[a]]
-    return kept if sum(marks) < 0.95 * n and len(kept) <= _RUNS else [slice(0, n)]
+_WIDE = 256
+"""Columns from which a block is multiplied where it lies; narrower ones are put side by side first."""
 
 
 @dataclass(frozen=True)
@@ -70,3 +63,19 @@ class Side:
         for part, place in zip(parts, chunk.split(self._widths, 1), strict=True):
             place.copy_(part)
         return chunk
+
+    def at(self, rows: Tensor) -> Tensor:
+        """Return the rows with these numbers (r,), as a copy."""
+        return torch.cat([block[rows] for block in self._blocks], 1)
+
+    def gram(self, weight: Tensor, precise: bool, check: Check) -> Tensor:
+        """Return Xᵀ diag(``weight``) X (n, n) in float64."""
+        return gram(self, weight=weight, precise=precise, check=check)
+
+    def product(self, left: Side, weight: Tensor | None, precise: bool, check: Check) -> Tensor:
+        """Return leftᵀ diag(``weight``) X (a, n) in float64 for few columns ``left`` (k, a)."""
+        parts: list[Side] = []
+        for wide, group in groupby(self._blocks, lambda block: bool(block.shape[1] >= _WIDE)):
+            blocks = list(group)
+            parts += [Side([block]) for block in blocks] if wide else [Side(blocks)]
+        return torch.cat([product(left, part, weight=weight, precise=precise, check=check) for part in parts], 1)

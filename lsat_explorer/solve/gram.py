@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-__all__ = ["CHUNK", "READ", "gram", "multiply", "product"]
+__all__ = ["CHUNK", "READ", "add_product", "add_upper", "gram", "mirrored", "multiply", "product"]
 
 CHUNK = 2048
 """Rows multiplied at a time: float32 products of so few rows, summed in float64, err by 4e-7 in the gradient."""
@@ -54,21 +54,36 @@ def gram(rows: Rows, *, weight: Tensor | None = None, precise: bool = False, che
     """
     k, n = rows.shape
     total = torch.zeros(n, n, dtype=torch.float64, device=rows.device)
-    count = max(1, round(n / _BLOCK))
-    blocks = [slice(n * j // count, n * (j + 1) // count) for j in range(count)]
     read = _read(precise)
     for start in range(0, k, read):
         check()
-        chunk = _batch(_in(rows[start : start + read], precise))
-        scale = None if weight is None else _batch(weight[start : start + read, None].to(chunk.dtype))
-        for block in blocks:
-            left = chunk[..., block] if scale is None else chunk[..., block] * scale
-            for part in left.mT @ chunk[..., block.start :]:
-                total[block, block.start :] += part
-    for block in blocks:
-        total[block, block] = total[block, block].triu() + total[block, block].triu(1).mT
-        total[block.stop :, block] = total[block, block.stop :].mT
-    return total
+        add_upper(total, rows[start : start + read], None if weight is None else weight[start : start + read], precise)
+    return mirrored(total)
+
+
+def add_upper(total: Tensor, rows: Tensor, weight: Tensor | None, precise: bool) -> None:
+    """Add the upper triangle of XᵀDX of few ``rows`` X (r, n) to a float64 ``total`` (n, n), junk below it."""
+    chunk = _batch(_in(rows, precise))
+    scale = None if weight is None else _batch(weight[:, None].to(chunk.dtype))
+    for block in _blocks(len(total)):
+        left = chunk[..., block] if scale is None else chunk[..., block] * scale
+        for part in left.mT @ chunk[..., block.start :]:
+            total[block, block.start :] += part
+
+
+def mirrored(upper: Tensor) -> Tensor:
+    """Return the symmetric matrix (n, n) with this ``upper`` triangle, whose place it takes."""
+    for block in _blocks(len(upper)):
+        square = upper[block, block]
+        upper[block, block] = square.triu() + square.triu(1).mT
+        upper[block.stop :, block] = upper[block, block.stop :].mT
+    return upper
+
+
+def _blocks(n: int) -> list[slice]:
+    """Return the columns of XᵀX's blocks of rows."""
+    count = max(1, round(n / _BLOCK))
+    return [slice(n * j // count, n * (j + 1) // count) for j in range(count)]
 
 
 def product(
@@ -80,17 +95,22 @@ def product(
     """
     if right.shape[1] < left.shape[1]:
         return product(right, left, weight=weight, precise=precise, check=check).mT.contiguous()
-    width = left.shape[1]
-    total = torch.zeros(width, right.shape[1], dtype=torch.float64, device=left.device)
+    total = torch.zeros(left.shape[1], right.shape[1], dtype=torch.float64, device=left.device)
     read = _read(precise)
     for start in range(0, left.shape[0], read):
         check()
-        a, b = (_in(side[start : start + read], precise) for side in (left, right))
-        if weight is not None:
-            a = a * weight[start : start + read, None].to(a.dtype)
-        for part in _batch(_padded(a)).mT @ _batch(b):
-            total += part[:width]
+        chunk = slice(start, start + read)
+        add_product(total, left[chunk], right[chunk], None if weight is None else weight[chunk], precise)
     return total
+
+
+def add_product(total: Tensor, left: Tensor, right: Tensor, weight: Tensor | None, precise: bool) -> None:
+    """Add leftᵀ D right of few rows (r, a) and (r, b) to a float64 ``total`` (a, b)."""
+    a, b = _in(left, precise), _in(right, precise)
+    if weight is not None:
+        a = a * weight[:, None].to(a.dtype)
+    for part in _batch(_padded(a)).mT @ _batch(b):
+        total += part[: len(total)]
 
 
 def multiply(rows: Tensor, matrix: Tensor) -> Tensor:

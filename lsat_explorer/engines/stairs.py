@@ -1,0 +1,74 @@
+"""Rows with many zeros, in an order that brings the zeros together, so that products leave them out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor
+
+from ..solve.gram import READ, Check, add_product, add_upper, mirrored
+from .side import Side
+
+__all__ = ["Stairs"]
+
+_STEPS, _FEWEST = 8, 256
+"""Number of steps, and the fewest rows of one: products of fewer rows run at a lower rate."""
+
+_WORTH = 0.85
+"""Largest share of a product's work, of what all rows with all columns take, for which a second copy is worth it."""
+
+
+@dataclass(frozen=True)
+class Stairs:
+    """Blocks of features side by side, ordered so that each step of rows needs its leading columns only.
+
+    Columns go from the fullest to the emptiest, and rows by the last of the columns, so ordered, that they fill. Where
+    rows are zero in many columns, as images are at their edges, most of a product falls away, and nothing is lost: the
+    columns that a step leaves out are zero in all its rows.
+
+    ``rows`` (k,) tells which row went where, ``place`` (n,) where each column went; ``steps`` (r, p) are consecutive
+    rows. What is returned stands as the rows and columns stood before.
+    """
+
+    rows: Tensor
+    place: Tensor
+    steps: tuple[Tensor, ...]
+
+    @classmethod
+    def of(cls, side: Side) -> Stairs | None:
+        """Return the rows of ``side`` in this order, a copy, or None where it would save too little."""
+        k, n = side.shape
+        cuts = [slice(start, start + READ) for start in range(0, k, READ)]
+        filled = torch.stack([torch.count_nonzero(side[cut], 0) for cut in cuts]).sum(0)
+        order = filled.argsort(descending=True, stable=True)
+        place = order.argsort()
+        ends, rows = torch.cat([((side[cut] != 0) * (place + 1)).amax(1) for cut in cuts]).sort(stable=True)
+        height = min(max(-(-k // _STEPS), _FEWEST), READ)
+        steps = [(mine, int(last[-1])) for mine, last in zip(rows.split(height), ends.split(height), strict=True)]
+        if sum(len(mine) * width**2 for mine, width in steps) > _WORTH * k * n**2:
+            return None
+        return cls(rows, place, tuple(side.at(mine)[:, order[:width]] for mine, width in steps))
+
+    def gram(self, weight: Tensor, precise: bool, check: Check) -> Tensor:
+        """Return Xᵀ diag(``weight``) X (n, n) in float64, as `gram` does, rows and columns as they stood."""
+        n = len(self.place)
+        total = torch.zeros(n, n, dtype=torch.float64, device=weight.device)
+        for rows, step in zip(self.rows.split(self._heights), self.steps, strict=True):
+            check()
+            p = step.shape[1]
+            add_upper(total[:p, :p], step, weight[rows], precise)
+        return mirrored(total).index_select(0, self.place).index_select(1, self.place)
+
+    def product(self, left: Side, weight: Tensor | None, precise: bool, check: Check) -> Tensor:
+        """Return leftᵀ diag(``weight``) X (a, n) in float64 for few columns ``left`` (k, a), as `product` does."""
+        total = torch.zeros(left.shape[1], len(self.place), dtype=torch.float64, device=left.device)
+        for rows, step in zip(self.rows.split(self._heights), self.steps, strict=True):
+            check()
+            mine = total[:, : step.shape[1]]
+            add_product(mine, left.at(rows), step, None if weight is None else weight[rows], precise)
+        return total.index_select(1, self.place)
+
+    @property
+    def _heights(self) -> list[int]:
+        return [len(step) for step in self.steps]

@@ -1,0 +1,107 @@
+"""Rows ordered so that products leave out their zeros: the same sums, from less."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+from torch import Tensor
+
+from lsat_explorer.engines.memory import Interrupted
+from lsat_explorer.engines.side import Side
+from lsat_explorer.engines.stairs import Stairs
+
+
+def discs(k: int, *, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
+    """Return images (k, 144) that are filled inside a disc of random size, zero around it."""
+    generator = torch.Generator().manual_seed(seed)
+    y, x = torch.meshgrid(torch.arange(12) - 5.5, torch.arange(12) - 5.5, indexing="ij")
+    radius = 1 + 6 * torch.rand(k, 1, generator=generator)
+    inside = (x.square() + y.square()).sqrt().flatten() < radius
+    return torch.rand(k, 144, generator=generator, dtype=dtype) * inside
+
+
+def nothing() -> None:
+    """Interrupt nothing."""
+
+
+@pytest.fixture(params=[300, 2500, 9000])
+def case(request: pytest.FixtureRequest) -> tuple[Tensor, Tensor, Tensor, Stairs]:
+    k = request.param
+    generator = torch.Generator().manual_seed(1)
+    X = discs(k)
+    X[3], X[:, 7] = 0.0, 0.0  # a row and a column of zeros
+    one, Y = torch.ones(k, 1, dtype=torch.float64), torch.randn(k, 3, generator=generator, dtype=torch.float64)
+    weight = torch.randn(k, generator=generator, dtype=torch.float64)
+    stairs = Stairs.of(Side([X, one, Y]))
+    assert stairs is not None
+    return torch.cat([X, one, Y], 1), weight, torch.randn(k, 5, generator=generator, dtype=torch.float64), stairs
+
+
+def test_the_gram_matrix_is_that_of_the_rows(case: tuple[Tensor, Tensor, Tensor, Stairs]) -> None:
+    X, weight, _, stairs = case
+    expected = X.mT @ (weight[:, None] * X)
+    torch.testing.assert_close(stairs.gram(weight, True, nothing), expected, rtol=1e-12, atol=1e-12 * len(X))
+
+
+@pytest.mark.parametrize("weighted", [True, False])
+def test_the_product_with_few_columns_is_that_of_the_rows(
+    case: tuple[Tensor, Tensor, Tensor, Stairs], weighted: bool
+) -> None:
+    X, weight, left, stairs = case
+    scale = weight if weighted else torch.ones_like(weight)
+    got = stairs.product(Side([left[:, :2], left[:, 2:]]), weight if weighted else None, True, nothing)
+    torch.testing.assert_close(got, left.mT @ (scale[:, None] * X), rtol=1e-12, atol=1e-12 * len(X))
+
+
+def test_every_row_stands_once_and_what_is_left_out_is_zero(case: tuple[Tensor, Tensor, Tensor, Stairs]) -> None:
+    X, *_, stairs = case
+    assert sorted(stairs.rows.tolist()) == list(range(len(X)))
+    order = stairs.place.argsort()
+    start = 0
+    for step in stairs.steps:
+        rows = X[stairs.rows[start : (start := start + len(step))]][:, order]
+        assert torch.equal(rows[:, : step.shape[1]], step)
+        assert not rows[:, step.shape[1] :].any()
+
+
+def test_the_copy_is_smaller_than_the_rows_and_the_work_smaller_still() -> None:
+    X = discs(5000)
+    stairs = Stairs.of(Side([X]))
+    assert stairs is not None
+    assert sum(step.numel() for step in stairs.steps) < 0.7 * X.numel()
+    assert sum(len(step) * step.shape[1] ** 2 for step in stairs.steps) < 0.55 * len(X) * X.shape[1] ** 2
+
+
+def test_rows_without_zeros_are_left_as_they_are() -> None:
+    assert Stairs.of(Side([torch.rand(1000, 20) + 0.1])) is None
+
+
+def test_rows_of_zeros_give_zero() -> None:
+    stairs = Stairs.of(Side([torch.zeros(600, 4)]))
+    assert stairs is not None
+    assert not stairs.gram(torch.ones(600), False, nothing).any()
+
+
+def test_float32_products_are_summed_in_float64() -> None:
+    X, weight = discs(9000, dtype=torch.float32), torch.rand(9000, generator=torch.Generator().manual_seed(2))
+    stairs = Stairs.of(Side([X]))
+    assert stairs is not None
+    exact = X.double().mT @ (weight.double()[:, None] * X.double())
+    error = (stairs.gram(weight, False, nothing) - exact).abs().max() / exact.abs().max()
+    assert error < 3e-7
+    assert (stairs.gram(weight, True, nothing) - exact).abs().max() / exact.abs().max() < 1e-13
+
+
+def test_the_work_can_be_ended_between_steps() -> None:
+    stairs = Stairs.of(Side([discs(3000)]))
+    assert stairs is not None
+    calls = []
+
+    def check() -> None:
+        calls.append(None)
+        if len(calls) == 2:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        stairs.gram(torch.ones(3000, dtype=torch.float64), True, check)
+    assert len(calls) == 2
