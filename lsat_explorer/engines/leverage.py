@@ -6,7 +6,8 @@ import torch
 from torch import Tensor
 
 from ..solve.factor import Factor
-from .memory import MemoryRows, Moving
+from .memory import MemoryRows
+from .moving import Moving
 
 __all__ = ["kernel_diagonal", "quadratic"]
 

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from copy import copy
-from dataclasses import dataclass, field
 from typing import Any
 
 import torch
@@ -12,26 +11,22 @@ from torch import Tensor
 
 from ..model.piece import Omega, within
 from ..model.prepared import Block, Prepared
-from ..solve.gram import CHUNK, READ, gram, multiply, product
+from ..solve.gram import CHUNK, READ, Rows, gram, multiply, product
 from ..solve.precision import Precision
 from ..solve.weighted import Moments, feature_gradient
+from .moving import Moving
 from .side import AsRead, Side
 from .stairs import Stairs
 
-__all__ = ["Interrupted", "MemoryRows", "Moving"]
+__all__ = ["Interrupted", "MemoryRows"]
 
 
 class Interrupted(Exception):
     """Raised between row chunks when the run was asked to stop."""
 
 
-@dataclass(frozen=True)
-class Moving:
-    """The blocks of one set of rows that depend on ω, at one ω, with their graph back to it."""
-
-    leaves: Omega = field(default_factory=dict)
-    blocks: Mapping[str, Tensor] = field(default_factory=dict)
-
+_WIDE = 256
+"""Columns from which a block is multiplied where it lies; narrower ones are put side by side first."""
 
 _NUMBERS, _LEAST = 2**18, 256
 """Numbers of the inputs that are taken to float64 at a time for features that are stored, and the fewest rows."""
@@ -172,9 +167,7 @@ class MemoryRows:
     def transposed(self, moving: Moving, rows: Tensor) -> Tensor:
         """Return Xᵀ ``rows`` (n, m) in float64 from (N, m) rows."""
         rows = rows.to(self.dtype)
-        return torch.cat(
-            [product(block, rows, precise=self._precise, check=self._check) for block in self._blocks(moving).values()]
-        )
+        return torch.cat([self._product(block, rows) for block in self._blocks(moving).values()])
 
     def chunks(self, moving: Moving) -> Iterator[tuple[slice, Tensor]]:
         """Yield rows and their features (chunk, n) in float64, a chunk at a time."""
@@ -257,16 +250,40 @@ class MemoryRows:
     def _with_moved(self, still: Moments, moving: Moving, weight: Tensor | None) -> Moments:
         """Return the moments with the rows and columns that moved."""
         gram_, cross = (still.gram.clone(), still.cross.clone()) if still is self._known else (still.gram, still.cross)
-        left, mine = Side([block.detach() for block in moving.blocks.values()]), self._place(moving.blocks)
-        (n, m), how = self._shape, (weight, self._precise, self._check)
-        row = torch.empty(len(mine), n + m, dtype=torch.float64, device=mine.device)
-        row[:, torch.cat([self._place(self._still), torch.arange(n, n + m, device=mine.device)])] = (
-            self._again().product(left, *how)
-        )
-        square = left.product(left, *how)
+        mine, n = self._place(moving.blocks), len(gram_)
+        row = self._moved_row(moving, weight)
+        square = row[:, mine]
         row[:, mine] = (square + square.mT) / 2
         gram_[mine], gram_[:, mine], cross[mine] = row[:, :n], row[:, :n].mT, row[:, n:]
         return Moments(gram_, cross)
+
+    def _moved_row(self, moving: Moving, weight: Tensor | None) -> Tensor:
+        """Return X_bᵀW² [X, Y] (n_b, n + m) of the blocks X_b that moved.
+
+        What is narrow is multiplied together, the rows in one order: memberships that add up to the constant do so in
+        the products too, to rounding, and G is then definite where it is in exact arithmetic.
+        """
+        blocks, (n, m) = self._blocks(moving), self._shape
+        left, targets = (
+            Side([blocks[name] for name in moving.blocks]),
+            torch.arange(n, n + m, device=self.targets.device),
+        )
+        row = torch.empty(left.shape[1], n + m, dtype=torch.float64, device=self.targets.device)
+        wide = [name for name in self._still if blocks[name].shape[1] >= _WIDE]
+        again = self._again() if wide else None
+        if isinstance(again, Stairs):
+            places = torch.cat([self._place(self._still), targets])
+            row[:, places] = again.product(left, weight, self._precise, self._check)
+        else:
+            for name in wide:
+                row[:, self.columns[name]] = self._product(left, blocks[name], weight)
+        narrow = [name for name in self.columns if name not in wide]
+        side = Side([*(blocks[name] for name in narrow), self.targets])
+        row[:, torch.cat([self._place(narrow), targets])] = self._product(left, side, weight)
+        return row
+
+    def _product(self, left: Rows, right: Rows, weight: Tensor | None = None) -> Tensor:
+        return product(left, right, weight=weight, precise=self._precise, check=self._check)
 
     def feature_gradients(
         self, moving: Moving, residual: Tensor, image: Tensor, theta: Tensor, C: Tensor, scale: Tensor | None
@@ -275,16 +292,4 @@ class MemoryRows:
         return {
             name: feature_gradient(residual, image, theta[self.columns[name]], C[self.columns[name]], scale)
             for name in moving.blocks
-        }
-
-    def pull_back(self, moving: Moving, gradients: Mapping[str, Tensor]) -> Omega:
-        """Return Σ_b ⟨gradients_b, ∂X_b/∂ω⟩ by entry of ω, local names."""
-        if not moving.blocks:
-            return {}
-        outputs = [moving.blocks[name] for name in gradients]
-        seeds = [gradients[name].to(self.dtype) for name in gradients]
-        found = torch.autograd.grad(outputs, list(moving.leaves.values()), seeds, retain_graph=True, allow_unused=True)
-        return {
-            name: torch.zeros_like(leaf) if g is None else g
-            for (name, leaf), g in zip(moving.leaves.items(), found, strict=True)
         }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import groupby
 from typing import Any
 
 import torch
@@ -11,13 +10,9 @@ from torch import Tensor
 
 from ..model.piece import Omega
 from ..model.prepared import Block
-from ..solve.gram import READ, Check, gram, product
+from ..solve.gram import READ, Check, gram
 
 __all__ = ["AsRead", "Side"]
-
-
-_WIDE = 256
-"""Columns from which a block is multiplied where it lies; narrower ones are put side by side first."""
 
 
 @dataclass(frozen=True)
@@ -71,11 +66,3 @@ class Side:
     def gram(self, weight: Tensor, precise: bool, check: Check) -> Tensor:
         """Return Xᵀ diag(``weight``) X (n, n) in float64."""
         return gram(self, weight=weight, precise=precise, check=check)
-
-    def product(self, left: Side, weight: Tensor | None, precise: bool, check: Check) -> Tensor:
-        """Return leftᵀ diag(``weight``) X (a, n) in float64 for few columns ``left`` (k, a)."""
-        parts: list[Side] = []
-        for wide, group in groupby(self._blocks, lambda block: bool(block.shape[1] >= _WIDE)):
-            blocks = list(group)
-            parts += [Side([block]) for block in blocks] if wide else [Side(blocks)]
-        return torch.cat([product(left, part, weight=weight, precise=precise, check=check) for part in parts], 1)

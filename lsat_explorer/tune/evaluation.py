@@ -11,7 +11,8 @@ import torch
 from torch import Tensor
 
 from ..engines.leverage import kernel_diagonal, quadratic
-from ..engines.memory import MemoryRows, Moving
+from ..engines.memory import MemoryRows
+from ..engines.moving import Moving
 from ..model.choices import Fit
 from ..model.piece import Omega, prefixed, within
 from ..solve.outcome import Outcome, Reason
@@ -245,9 +246,9 @@ class _Backward:
         gradient: Omega = dict(self.regularizers)
         if self.weighs:
             gradient |= self._pull_back_weights()
-        for part, moving, features in zip(self.problem.parts, self.at.moving, self.features, strict=True):
+        for moving, features in zip(self.at.moving, self.features, strict=True):
             if features:
-                for name, value in prefixed("featurizer", part.rows.pull_back(moving, features)).items():
+                for name, value in prefixed("featurizer", moving.pull_back(features)).items():
                     gradient[name] = gradient[name] + value if name in gradient else value
         return gradient
 

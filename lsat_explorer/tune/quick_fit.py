@@ -10,7 +10,8 @@ import torch
 from torch import Tensor
 
 from ..data.data import Data
-from ..engines.memory import MemoryRows, Moving
+from ..engines.memory import MemoryRows
+from ..engines.moving import Moving
 from ..model.featurizers import Concat, Constant, Identity
 from ..model.prepared import Prepared
 from ..model.regularizers import Ridge, Smooth
