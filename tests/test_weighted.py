@@ -12,7 +12,7 @@ from lsat_explorer.solve import Reason
 from lsat_explorer.solve.weighted import (
     Moments,
     PenaltyMatrix,
-    feature_gradient,
+    feature_factors,
     solve_normal,
     weight_gradient,
 )
@@ -76,7 +76,8 @@ def test_gradients_against_autograd_through_the_stacked_problem(rows):
     C = solution.solve(slope)
     E, XC = Y - X @ solution.theta, X @ C
     assert torch.allclose(weight_gradient(E, XC, w), grad_w, atol=1e-11)
-    assert torch.allclose(feature_gradient(E, XC, solution.theta, C, w.exp()), grad_X, atol=1e-11)
+    left, right = feature_factors(E, XC, solution.theta, C, w.exp())
+    assert torch.allclose(left @ right.mT, grad_X, atol=1e-11)
     for penalty, weight, expected in zip(penalties(8), log_weights(), grad_reg, strict=True):
         assert torch.allclose(penalty.gradient(solution.theta, C, weight), expected, atol=1e-11)
 

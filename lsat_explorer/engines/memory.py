@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
 from typing import Any
 
 import torch
 from torch import Tensor
 
-from ..model.piece import Omega, within
+from ..model.piece import Omega, prefixed, within
 from ..model.prepared import Block, Prepared
 from ..solve.gram import CHUNK, READ, Rows, gram, multiply, product
 from ..solve.precision import Precision
-from ..solve.weighted import Moments, feature_gradient
-from .moving import Moving
+from ..solve.weighted import Moments
+from .moving import Factors, Moving, pull_back, transformed
 from .side import AsRead, Side
 from .stairs import Stairs
 
@@ -128,20 +128,15 @@ class MemoryRows:
         return result
 
     def moving(self, omega: Omega) -> Moving:
-        """Return the blocks that depend on ω at ``omega``, differentiable in it."""
-        if not self._moving:
-            return Moving()
-        leaves: Omega = {}
-        blocks: dict[str, Tensor] = {}
-        with torch.enable_grad():
-            for name, block in self._moving.items():
-                local = {key: value.detach().requires_grad_() for key, value in within(name, omega).items()}
-                leaves |= {f"{name}.{key}" if name else key: value for key, value in local.items()}
-                blocks[name] = block.features(local, self._computed[name])
-        return Moving(leaves, blocks)
+        """Return the blocks that depend on ω at ``omega``, local names."""
+        blocks = {
+            name: transformed(block, within(name, omega), self._computed[name], self._check)
+            for name, block in self._moving.items()
+        }
+        return Moving(omega, blocks)
 
     def _blocks(self, moving: Moving) -> dict[str, Any]:
-        return {n: self._still[n] if n in self._still else moving.blocks[n].detach() for n in self.columns}
+        return {n: self._still[n] if n in self._still else moving.blocks[n] for n in self.columns}
 
     def predict(self, moving: Moving, theta: Tensor) -> Tensor:
         """Return X θ (N, m) in the rows' dtype."""
@@ -172,9 +167,9 @@ class MemoryRows:
     def chunks(self, moving: Moving) -> Iterator[tuple[slice, Tensor]]:
         """Yield rows and their features (chunk, n) in float64, a chunk at a time."""
         sides = Side(list(self._blocks(moving).values()))
-        for start in range(0, len(self), CHUNK):
+        for start in range(0, len(self), CHUNK // 2):  # half as many in twice the bytes
             self._check()
-            rows = slice(start, start + CHUNK)
+            rows = slice(start, start + CHUNK // 2)
             yield rows, sides[rows].double()
 
     def normal_residual(self, moving: Moving, theta: Tensor, log_weight: Tensor | None) -> Tensor:
@@ -285,11 +280,11 @@ class MemoryRows:
     def _product(self, left: Rows, right: Rows, weight: Tensor | None = None) -> Tensor:
         return product(left, right, weight=weight, precise=self._precise, check=self._check)
 
-    def feature_gradients(
-        self, moving: Moving, residual: Tensor, image: Tensor, theta: Tensor, C: Tensor, scale: Tensor | None
-    ) -> dict[str, Tensor]:
-        """Return ∂ψ/∂X_b = W²(E C_bᵀ − (XC) θ_bᵀ) of the blocks that move, E ``residual`` and XC ``image``, (N, m)."""
-        return {
-            name: feature_gradient(residual, image, theta[self.columns[name]], C[self.columns[name]], scale)
-            for name in moving.blocks
-        }
+    def pull_back(self, moving: Moving, gradients: Mapping[str, list[Factors]]) -> Omega:
+        """Return Σ_b ⟨∂ψ/∂X_b, ∂X_b/∂ω⟩ by entry of ω, local names, with ∂ψ/∂X_b = Σ L Rᵀ of ``gradients[b]``."""
+        result: Omega = {}
+        for name, factors in gradients.items():
+            block, computed = self._moving[name], self._computed[name]
+            found = pull_back(block, within(name, moving.omega), computed, factors, self._check)
+            result |= prefixed(name, found)
+        return result

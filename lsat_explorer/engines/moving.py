@@ -1,4 +1,4 @@
-"""Features that depend on ω, with their way back to it."""
+"""Features that depend on ω, and the way back to it."""
 
 from __future__ import annotations
 
@@ -9,25 +9,52 @@ import torch
 from torch import Tensor
 
 from ..model.piece import Omega
+from ..model.prepared import Block
+from ..solve.gram import READ, Check
 
-__all__ = ["Moving"]
+__all__ = ["Factors", "Moving", "pull_back", "transformed"]
+
+
+Factors = tuple[Tensor, Tensor]
+"""A matrix L Rᵀ (N, n_b) as L and R."""
 
 
 @dataclass(frozen=True)
 class Moving:
-    """The blocks of one set of rows that depend on ω, at one ω, with their graph back to it."""
+    """The blocks (N, n_b) of one set of rows that depend on ω, at the ``omega`` with local names."""
 
-    leaves: Omega = field(default_factory=dict)
+    omega: Omega = field(default_factory=dict)
     blocks: Mapping[str, Tensor] = field(default_factory=dict)
 
-    def pull_back(self, gradients: Mapping[str, Tensor]) -> Omega:
-        """Return Σ_b ⟨gradients_b, ∂X_b/∂ω⟩ by entry of ω, local names."""
-        if not self.blocks:
-            return {}
-        outputs = [self.blocks[name] for name in gradients]
-        seeds = [gradients[name].to(block.dtype) for name, block in zip(gradients, outputs, strict=True)]
-        found = torch.autograd.grad(outputs, list(self.leaves.values()), seeds, retain_graph=True, allow_unused=True)
-        return {
-            name: torch.zeros_like(leaf) if g is None else g
-            for (name, leaf), g in zip(self.leaves.items(), found, strict=True)
-        }
+
+def transformed(block: Block, omega: Omega, computed: Tensor, check: Check) -> Tensor:
+    """Return the features (N, n_b) at ``omega`` from what does not depend on it, chunk by chunk of rows."""
+    result = computed.new_empty(0)
+    with torch.no_grad():
+        for start in range(0, max(len(computed), 1), READ):
+            check()
+            rows = block.features(omega, computed[start : start + READ])
+            if not start:  # the first chunk tells the width
+                result = rows.new_empty(len(computed), *rows.shape[1:])
+            result[start : start + READ] = rows
+    return result
+
+
+def pull_back(block: Block, omega: Omega, computed: Tensor, gradient: list[Factors], check: Check) -> Omega:
+    """Return ⟨Σ L Rᵀ, ∂X_b/∂ω⟩ by entry of ω, a sum over the factors L (N, q) and R (n_b, q) of ``gradient``.
+
+    Chunks of features are formed once more, while they are in the processor's cache: keeping what a whole pass needs to
+    go back takes several times their memory, and no less time.
+    """
+    leaves = {name: value.detach().requires_grad_() for name, value in omega.items()}
+    total = {name: torch.zeros_like(value) for name, value in omega.items()}
+    for start in range(0, len(computed), READ):
+        check()
+        with torch.enable_grad():
+            rows = block.features(leaves, computed[start : start + READ])
+        seed = sum((left[start : start + READ] @ right.mT for left, right in gradient), torch.zeros_like(rows))
+        found = torch.autograd.grad(rows, list(leaves.values()), seed, allow_unused=True)
+        for name, value in zip(total, found, strict=True):
+            if value is not None:
+                total[name] += value
+    return total

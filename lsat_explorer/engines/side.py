@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..model.piece import Omega
 from ..model.prepared import Block
-from ..solve.gram import READ, Check, gram
+from ..solve.gram import Check, gram
 
 __all__ = ["AsRead", "Side"]
 
@@ -51,9 +51,9 @@ class Side:
     def __getitem__(self, rows: slice) -> Tensor:
         if len(self._blocks) == 1:
             return self._blocks[0][rows]
-        if self._buffer is None:
-            self._buffer = torch.empty(READ, self.shape[1], dtype=self._blocks[0].dtype, device=self.device)
         parts = [block[rows] for block in self._blocks]
+        if self._buffer is None or len(self._buffer) < len(parts[0]):
+            self._buffer = parts[0].new_empty(len(parts[0]), self.shape[1])
         chunk = self._buffer[: len(parts[0])]
         for part, place in zip(parts, chunk.split(self._widths, 1), strict=True):
             place.copy_(part)

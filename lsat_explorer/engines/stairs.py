@@ -15,6 +15,9 @@ __all__ = ["Stairs"]
 _STEPS, _FEWEST = 8, 256
 """Number of steps, and the fewest rows of one: products of fewer rows run at a lower rate."""
 
+_LOOK = 512
+"""Rows looked at, or copied, at a time."""
+
 _WORTH = 0.85
 """Largest share of a product's work, of what all rows with all columns take, for which a second copy is worth it."""
 
@@ -39,16 +42,22 @@ class Stairs:
     def of(cls, side: Side) -> Stairs | None:
         """Return the rows of ``side`` in this order, a copy, or None where it would save too little."""
         k, n = side.shape
-        cuts = [slice(start, start + READ) for start in range(0, k, READ)]
+        cuts = [slice(start, start + _LOOK) for start in range(0, k, _LOOK)]
         filled = torch.stack([torch.count_nonzero(side[cut], 0) for cut in cuts]).sum(0)
         order = filled.argsort(descending=True, stable=True)
         place = order.argsort()
-        ends, rows = torch.cat([((side[cut] != 0) * (place + 1)).amax(1) for cut in cuts]).sort(stable=True)
+        after = (place + 1).to(torch.int32)
+        ends, rows = torch.cat([((side[cut] != 0) * after).amax(1) for cut in cuts]).sort(stable=True)
         height = min(max(-(-k // _STEPS), _FEWEST), READ)
-        steps = [(mine, int(last[-1])) for mine, last in zip(rows.split(height), ends.split(height), strict=True)]
-        if sum(len(mine) * width**2 for mine, width in steps) > _WORTH * k * n**2:
+        shapes = [(len(part), int(part[-1])) for part in ends.split(height)]
+        if sum(r * p**2 for r, p in shapes) > _WORTH * k * n**2:
             return None
-        return cls(rows, place, tuple(side.at(mine)[:, order[:width]] for mine, width in steps))
+        store = torch.empty(sum(r * p for r, p in shapes), dtype=side[:1].dtype, device=side.device)
+        steps = [part.view(r, p) for (r, p), part in zip(shapes, store.split([r * p for r, p in shapes]), strict=True)]
+        for mine, step in zip(rows.split(height), steps, strict=True):
+            for some, its in zip(mine.split(_LOOK), step.split(_LOOK), strict=True):
+                torch.index_select(side.at(some), 1, order[: step.shape[1]], out=its)
+        return cls(rows, place, tuple(steps))
 
     def gram(self, weight: Tensor, precise: bool, check: Check) -> Tensor:
         """Return Xᵀ diag(``weight``) X (n, n) in float64, as `gram` does, rows and columns as they stood."""

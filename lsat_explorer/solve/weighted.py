@@ -21,7 +21,7 @@ from torch import Tensor
 from .factor import Factor, factorize, solve_factored
 from .outcome import Outcome
 
-__all__ = ["Moments", "PenaltyMatrix", "Solution", "feature_gradient", "solve_normal", "weight_gradient"]
+__all__ = ["Moments", "PenaltyMatrix", "Solution", "feature_factors", "solve_normal", "weight_gradient"]
 
 
 @dataclass(frozen=True)
@@ -147,9 +147,11 @@ def weight_gradient(residual: Tensor, product: Tensor, log_weight: Tensor) -> Te
     return 2 * (2 * log_weight.double()).exp() * (residual.double() * product.double()).sum(1)
 
 
-def feature_gradient(residual: Tensor, product: Tensor, theta: Tensor, C: Tensor, scale: Tensor | None) -> Tensor:
-    """Return ∂ψ/∂X_b (k, n_b) = W²(E C_bᵀ − (XC) θ_bᵀ) of one block, ``theta`` and ``C`` its (n_b, m) rows."""
+def feature_factors(
+    residual: Tensor, product: Tensor, theta: Tensor, C: Tensor, scale: Tensor | None
+) -> tuple[Tensor, Tensor]:
+    """Return L (k, 2m) and R (n_b, 2m) of ∂ψ/∂X_b = W²(E C_bᵀ − (XC) θ_bᵀ) = L Rᵀ, ``theta`` and ``C`` (n_b, m)."""
     if scale is not None:
         squared = scale.square()[:, None]
         residual, product = residual * squared, product * squared
-    return torch.cat([residual, -product], 1) @ torch.cat([C, theta], 1).mT.to(residual.dtype)
+    return torch.cat([residual, -product], 1), torch.cat([C, theta], 1).to(residual.dtype)

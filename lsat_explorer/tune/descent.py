@@ -63,6 +63,7 @@ def descend(problem: Problem, omega: Omega | None, rule: Rule) -> Iterator[Itera
     began = time.perf_counter()
     point = problem.start(omega)
     last, gradient = start_iterate(problem, point, rule.max_iterations)
+    point = point.settled()
     t = rule.first_step(max((float(g.abs().max()) for g in gradient.values()), default=0.0))
     last = replace(last, step=t)
     yield replace(last, seconds=time.perf_counter() - began)
@@ -83,7 +84,7 @@ def descend(problem: Problem, omega: Omega | None, rule: Rule) -> Iterator[Itera
             if after and math.isfinite(norm(list(after.values()))):
                 change = replace(change, curvature=_inner(problem, trial, point, after, gradient))
                 last = _accept(problem, point, trial, gradient, after, t, last.number + 1)
-                point, gradient, t = trial, after, rule.after(change, True)
+                point, gradient, t = trial.settled(), after, rule.after(change, True)
             else:
                 # A gradient that is not finite leaves nowhere to go from its point.
                 last = _reject(last, t, math.inf if after else trial.objective)
@@ -92,6 +93,7 @@ def descend(problem: Problem, omega: Omega | None, rule: Rule) -> Iterator[Itera
                     last = restated(last, point)
                 else:
                     t = rule.after(change, False)
+            del trial  # the next one takes its memory
             last = replace(last, status=_status(last, rule))
         last = replace(last, seconds=time.perf_counter() - began)
         yield last
@@ -116,7 +118,8 @@ def sharpened(problem: Problem, point: Evaluation) -> tuple[Problem, Evaluation,
     """Return the problem with every product in float64, and the point with its gradient by it."""
     problem = problem.precisely()
     point = problem.evaluate(point.omega)
-    return problem, point, problem.gradient(point)
+    gradient = problem.gradient(point)
+    return problem, point.settled(), gradient
 
 
 def restated(last: Iterate, point: Evaluation) -> Iterate:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import torch
@@ -12,11 +12,11 @@ from torch import Tensor
 
 from ..engines.leverage import kernel_diagonal, quadratic
 from ..engines.memory import MemoryRows
-from ..engines.moving import Moving
+from ..engines.moving import Factors, Moving
 from ..model.choices import Fit
 from ..model.piece import Omega, prefixed, within
 from ..solve.outcome import Outcome, Reason
-from ..solve.weighted import Moments, Solution, solve_normal, weight_gradient
+from ..solve.weighted import Moments, Solution, feature_factors, solve_normal, weight_gradient
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -60,6 +60,10 @@ class Evaluation:
     def solution(self) -> Solution:
         """The solution of the first fit, the only one but for k-fold."""
         return self.solutions[0]
+
+    def settled(self) -> Evaluation:
+        """Return F at ω alone, for where the gradient is known: what it needs takes as much memory as many rows."""
+        return replace(self, solutions=(), moving=(), predictions=self.predictions[:0], leverage=None, fitted={})
 
 
 def error_of(predictions: Tensor, targets: Tensor, task: str) -> float:
@@ -184,7 +188,7 @@ class _Backward:
         }
         self.weighs = bool(problem.tuned_below("data_weights")) and self.log_weights is not None
         self.weights = None if self.log_weights is None else torch.zeros_like(self.log_weights.detach())
-        self.features: list[dict[str, Tensor]] = [{} for _ in problem.parts]
+        self.features: list[dict[str, list[Factors]]] = [{} for _ in problem.parts]
 
     def add_fit(self, fit: Fit, solution: Solution, slopes: Sequence[Tensor]) -> None:
         """Add what flows through one fit from the slopes of its scored parts."""
@@ -199,7 +203,7 @@ class _Backward:
         for p, slope in zip(fit.scored, slopes, strict=True):
             dtype = parts[p].rows.dtype
             for name in moving[p].blocks:
-                self._add(p, name, slope.to(dtype) @ theta[self.problem.columns[name]].to(dtype).mT)
+                self._add(p, name, (slope.to(dtype), theta[self.problem.columns[name]].to(dtype)))
         if self.weighs or any(moving[p].blocks for p in fit.trained):
             for p in fit.trained:
                 self._add_trained(p, theta, C)
@@ -214,8 +218,9 @@ class _Backward:
         if self.weighs and self.weights is not None and log_weight is not None:
             self.weights[part.index] += weight_gradient(residual, image, log_weight)
         scale = None if log_weight is None else log_weight.exp().to(residual.dtype)
-        for name, value in part.rows.feature_gradients(moving, residual, image, theta, C, scale).items():
-            self._add(p, name, value)
+        for name in moving.blocks:
+            columns = self.problem.columns[name]
+            self._add(p, name, feature_factors(residual, image, theta[columns], C[columns], scale))
 
     def add_leverage(self, solution: Solution, s: Tensor) -> None:
         """Add what flows through the leverages of the one part."""
@@ -235,20 +240,20 @@ class _Backward:
             rows = [2 * w2[c, None] * (s[c, None] * (f @ inverse) - f @ N) for c, f in part.rows.chunks(moving)]
             through = torch.cat(rows).to(part.rows.dtype)
             for name in moving.blocks:
-                self._add(0, name, through[:, self.problem.columns[name]])
+                mine = through[:, self.problem.columns[name]]
+                self._add(0, name, (mine, torch.eye(mine.shape[1], dtype=mine.dtype, device=mine.device)))
 
-    def _add(self, p: int, name: str, value: Tensor) -> None:
-        held = self.features[p]
-        held[name] = held[name] + value if name in held else value
+    def _add(self, p: int, name: str, gradient: Factors) -> None:
+        self.features[p].setdefault(name, []).append(gradient)
 
     def result(self) -> Omega:
         """Return the gradient by name."""
         gradient: Omega = dict(self.regularizers)
         if self.weighs:
             gradient |= self._pull_back_weights()
-        for moving, features in zip(self.at.moving, self.features, strict=True):
+        for part, moving, features in zip(self.problem.parts, self.at.moving, self.features, strict=True):
             if features:
-                for name, value in prefixed("featurizer", moving.pull_back(features)).items():
+                for name, value in prefixed("featurizer", part.rows.pull_back(moving, features)).items():
                     gradient[name] = gradient[name] + value if name in gradient else value
         return gradient
 

@@ -72,6 +72,7 @@ class LBFGS(Method):
         began = time.perf_counter()
         point = problem.start(omega)
         last, gradient = start_iterate(problem, point, self.max_iterations)
+        point = point.settled()
         if not problem.tuned:
             yield replace(last, seconds=time.perf_counter() - began)
             return
@@ -112,7 +113,8 @@ class LBFGS(Method):
                     slope = space.slope(trial.omega, gradient) if finite else np.zeros_like(x)
                     answer = (trial.objective if finite else 1e300, slope)
                     last = self._next(problem, space, best, trial, gradient, last)
-                    best = trial if last.accepted else best
+                    best = trial.settled() if last.accepted else best
+                    del trial  # the next one takes its memory
                 last = replace(last, seconds=time.perf_counter() - began)
                 yield last
                 rise = last.tried - best.objective
