@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import torch
@@ -38,6 +38,10 @@ class StackedPoint:
     penalty: float
     graph: tuple[Tensor, Omega] | None
     error: float = math.nan
+
+    def settled(self) -> StackedPoint:
+        """Return F at ω alone."""
+        return replace(self, graph=None)
 
 
 class StackedPath:
