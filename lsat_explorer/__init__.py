@@ -16,6 +16,7 @@ from .model import (
     Box,
     Cardinality,
     Chain,
+    Chunks,
     Concat,
     Constant,
     CrossEntropy,
@@ -33,6 +34,7 @@ from .model import (
     LogWeights,
     LowRank,
     Matrix,
+    Memory,
     PowerTransform,
     RandomPatches,
     Recipe,
@@ -85,7 +87,7 @@ from .tune import (
 )
 
 if TYPE_CHECKING:
-    from . import plots, widgets
+    from . import explain, plots, widgets
     from .data import datasets
 
 __version__ = "0.1.0"
@@ -103,6 +105,7 @@ __all__ = [
     "Cardinality",
     "Chain",
     "Cholesky",
+    "Chunks",
     "Concat",
     "Constant",
     "CrossEntropy",
@@ -129,6 +132,7 @@ __all__ = [
     "LogWeights",
     "LowRank",
     "Matrix",
+    "Memory",
     "MultiStart",
     "Outcome",
     "PowerTransform",
@@ -154,6 +158,7 @@ __all__ = [
     "available_devices",
     "constrained_least_squares",
     "datasets",
+    "explain",
     "graphs",
     "least_squares",
     "multi_objective",
@@ -166,7 +171,12 @@ __all__ = [
     "widgets",
 ]
 
-_LAZY = {"datasets": "lsat_explorer.data.datasets", "plots": "lsat_explorer.plots", "widgets": "lsat_explorer.widgets"}
+_LAZY = {
+    "datasets": "lsat_explorer.data.datasets",
+    "explain": "lsat_explorer.explain",
+    "plots": "lsat_explorer.plots",
+    "widgets": "lsat_explorer.widgets",
+}
 
 
 def __getattr__(name: str) -> Any:

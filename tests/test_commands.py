@@ -44,7 +44,7 @@ def test_bench_without_a_name_names_the_choices(command):
     assert (code, out) == (2, "")
     assert error == (
         "lsat-explorer: Name a benchmark: `lsat-explorer bench NAME`, where NAME is gpu or gram or live or memory or "
-        "methods or paper or peers or step.\n"
+        "methods or noise or paper or peers or step.\n"
     )
 
 

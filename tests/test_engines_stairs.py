@@ -6,7 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
-from lsat_explorer.engines.memory import Interrupted
+from lsat_explorer.engines.row_sums import Interrupted
 from lsat_explorer.engines.side import Side
 from lsat_explorer.engines.stairs import Stairs
 

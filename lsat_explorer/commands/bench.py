@@ -15,6 +15,7 @@ BENCHES: dict[str, str] = {
     "live": "lsat_explorer.bench.live",
     "memory": "lsat_explorer.bench.memory",
     "methods": "lsat_explorer.bench.methods",
+    "noise": "lsat_explorer.bench.noise",
     "paper": "lsat_explorer.bench.paper",
     "peers": "lsat_explorer.bench.peers",
     "step": "lsat_explorer.bench.step",

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from .chunks import ChunkRows
 from .devices import available_devices
-from .memory import Interrupted, MemoryRows
+from .memory import MemoryRows
+from .row_sums import Interrupted, RowSums
 
-__all__ = ["Interrupted", "MemoryRows", "available_devices"]
+__all__ = ["ChunkRows", "Interrupted", "MemoryRows", "RowSums", "available_devices"]

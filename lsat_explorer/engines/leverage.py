@@ -6,13 +6,13 @@ import torch
 from torch import Tensor
 
 from ..solve.factor import Factor
-from .memory import MemoryRows
 from .moving import Moving
+from .row_sums import RowSums
 
 __all__ = ["kernel_diagonal", "quadratic"]
 
 
-def kernel_diagonal(rows: MemoryRows, moving: Moving, factor: Factor) -> Tensor:
+def kernel_diagonal(rows: RowSums, moving: Moving, factor: Factor) -> Tensor:
     """Return x_iᵀ G⁻¹ x_i (N,) in float64, by one triangular solve a chunk: N n² work."""
     parts = []
     for _, features in rows.chunks(moving):
@@ -21,6 +21,6 @@ def kernel_diagonal(rows: MemoryRows, moving: Moving, factor: Factor) -> Tensor:
     return torch.cat(parts)
 
 
-def quadratic(rows: MemoryRows, moving: Moving, N: Tensor) -> Tensor:
+def quadratic(rows: RowSums, moving: Moving, N: Tensor) -> Tensor:
     """Return x_iᵀ N x_i for each row, (rows,)."""
     return torch.cat([(features @ N * features).sum(1) for _, features in rows.chunks(moving)])

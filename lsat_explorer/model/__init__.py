@@ -40,6 +40,8 @@ Box               0 where low ≤ ω ≤ high, else +∞                        
 Cardinality       0 for ω ∈ {0, 1}ⁿ with ⌊f n⌋ ones, else +∞             constrains one
 Frozen            holds ω at its start                                   holds one
 Sum               r₁ + r₂ + …, where the joint prox is known             those of its terms
+Memory            rows and features held on the device                   none
+Chunks            features of some rows held at a time                   none
 ================= ====================================================== ===============================================
 """
 
@@ -48,6 +50,7 @@ from __future__ import annotations
 from . import graphs, recipes
 from .choices import EarlyStopping
 from .data_weights import FixedWeights, GroupWeights, LogWeights
+from .engines import Chunks, Memory
 from .featurizers import (
     Chain,
     Concat,
@@ -75,6 +78,7 @@ __all__ = [
     "Box",
     "Cardinality",
     "Chain",
+    "Chunks",
     "Concat",
     "Constant",
     "CrossEntropy",
@@ -92,6 +96,7 @@ __all__ = [
     "LogWeights",
     "LowRank",
     "Matrix",
+    "Memory",
     "PowerTransform",
     "RandomPatches",
     "Recipe",

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 from .choices import Criterion, EarlyStopping, Method, registered
 from .data_weights import DataWeights
+from .engines import Chunks, Engine, Memory
 from .featurizers import Concat, Constant, Scale
 from .hyper_penalties import HyperPenalty
 from .losses import Loss
@@ -52,8 +53,8 @@ class Recipe(Piece):
         Arithmetic of products over rows; their sums and all factors are float64.
     device : str
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, or ``"auto"``.
-    engine : {"memory"}
-        Who sums over the rows.
+    engine : Engine or {"memory", "chunks"}
+        Where rows and features are held: `Memory` or `Chunks`.
 
     Raises
     ------
@@ -79,10 +80,10 @@ class Recipe(Piece):
     seed: int = 0
     dtype: str = "float64"
     device: str = "cpu"
-    engine: str = "memory"
+    engine: Engine | str = field(default_factory=Memory)
 
     dtypes: ClassVar[tuple[str, ...]] = ("float64", "float32")
-    engines: ClassVar[tuple[str, ...]] = ("memory",)
+    engines: ClassVar[dict[str, type[Engine]]] = {"memory": Memory, "chunks": Chunks}
 
     def __post_init__(self) -> None:
         for name, kind, optional in _KINDS:
@@ -99,9 +100,12 @@ class Recipe(Piece):
         object.__setattr__(self, "hyper_penalties", dict(self.hyper_penalties))
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
             raise ValueError(f"Recipe: seed is {self.seed!r}, expected a whole number from 0 to 2⁶³ − 1.")
-        for name, allowed in (("dtype", self.dtypes), ("engine", self.engines)):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"Recipe: {name} is {getattr(self, name)!r}{nearest(getattr(self, name), allowed)}")
+        if self.dtype not in self.dtypes:
+            raise ValueError(f"Recipe: dtype is {self.dtype!r}{nearest(self.dtype, self.dtypes)}")
+        if not isinstance(self.engine, Engine):
+            if self.engine not in self.engines:
+                raise ValueError(f"Recipe: engine is {self.engine!r}{nearest(self.engine, self.engines)}")
+            object.__setattr__(self, "engine", self.engines[self.engine]())
         if not isinstance(self.device, str) or not self.device.isprintable():
             raise ValueError(f"Recipe: device is {self.device!r}, expected a name such as 'cpu' or 'cuda'.")
 

@@ -11,8 +11,8 @@ import torch
 from torch import Tensor
 
 from ..engines.leverage import kernel_diagonal, quadratic
-from ..engines.memory import MemoryRows
 from ..engines.moving import Factors, Moving
+from ..engines.row_sums import RowSums
 from ..model.choices import Fit
 from ..model.piece import Omega, prefixed, within
 from ..solve.outcome import Outcome, Reason
@@ -28,7 +28,7 @@ __all__ = ["Evaluation", "Part", "error_of", "evaluate", "gradient"]
 class Part:
     """Some rows: their features, and their positions among the training rows, None for validation rows."""
 
-    rows: MemoryRows
+    rows: RowSums
     index: Tensor | slice | None
 
     def of(self, values: Tensor | None) -> Tensor | None:
@@ -202,9 +202,9 @@ class _Backward:
                 self.regularizers[matrix.name] += matrix.gradient(theta, C, self.at.omega[matrix.name])
         for p, slope in zip(fit.scored, slopes, strict=True):
             dtype = parts[p].rows.dtype
-            for name in moving[p].blocks:
+            for name in parts[p].rows.moves:
                 self._add(p, name, (slope.to(dtype), theta[self.problem.columns[name]].to(dtype)))
-        if self.weighs or any(moving[p].blocks for p in fit.trained):
+        if self.weighs or any(parts[p].rows.moves for p in fit.trained):
             for p in fit.trained:
                 self._add_trained(p, theta, C)
 
@@ -218,7 +218,7 @@ class _Backward:
         if self.weighs and self.weights is not None and log_weight is not None:
             self.weights[part.index] += weight_gradient(residual, image, log_weight)
         scale = None if log_weight is None else log_weight.exp().to(residual.dtype)
-        for name in moving.blocks:
+        for name in part.rows.moves:
             columns = self.problem.columns[name]
             self._add(p, name, feature_factors(residual, image, theta[columns], C[columns], scale))
 
@@ -234,12 +234,12 @@ class _Backward:
         if self.weighs and self.weights is not None:
             diagonal = kernel_diagonal(part.rows, moving, solution.factor)
             self.weights += 2 * w2 * (s * diagonal - quadratic(part.rows, moving, N))
-        if moving.blocks:
+        if part.rows.moves:
             identity = torch.eye(len(N), dtype=torch.float64, device=N.device)
             inverse = solution.solve(identity)
             rows = [2 * w2[c, None] * (s[c, None] * (f @ inverse) - f @ N) for c, f in part.rows.chunks(moving)]
             through = torch.cat(rows).to(part.rows.dtype)
-            for name in moving.blocks:
+            for name in part.rows.moves:
                 mine = through[:, self.problem.columns[name]]
                 self._add(0, name, (mine, torch.eye(mine.shape[1], dtype=mine.dtype, device=mine.device)))
 

@@ -21,6 +21,7 @@ from ..model.prepared import Prepared
 from ..model.recipe import Recipe
 
 if TYPE_CHECKING:
+    from ..data.data import Data
     from .problem import Problem
 
 __all__ = ["FittedModel"]
@@ -49,6 +50,8 @@ class FittedModel:
         The user's labels in the order of the outputs; None in regression.
     feature_names : tuple of str
         Names of the d inputs.
+    data : Data or None
+        The rows that it was fitted to, for `lsat_explorer.explain`; not saved, so None for a model that was loaded.
     """
 
     recipe: Recipe
@@ -58,6 +61,7 @@ class FittedModel:
     theta: Tensor
     classes: tuple[Any, ...] | None
     feature_names: tuple[str, ...]
+    data: Data | None = None
 
     def __repr__(self) -> str:
         n, m = self.theta.shape
@@ -185,6 +189,7 @@ class FittedModel:
             theta=theta.contiguous(),
             classes=problem.data.classes,
             feature_names=problem.data.feature_names,
+            data=problem.data,
         )
 
     @classmethod

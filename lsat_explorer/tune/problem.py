@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from copy import copy
 from dataclasses import replace
 
@@ -12,7 +13,9 @@ from torch import Tensor
 
 from ..data.data import Data
 from ..engines.devices import resolve_device
-from ..engines.memory import MemoryRows
+from ..engines.loaded import load_rows, rows_to_prepare
+from ..engines.room import room
+from ..engines.row_sums import RowSums
 from ..model.choices import Fit
 from ..model.hyper_penalties import Frozen, HyperPenalty
 from ..model.losses import CrossEntropy, SquaredError
@@ -73,8 +76,8 @@ class Problem:
         self.criterion.check(self.loss, recipe.data_weights is not None)
         self._training_targets = data.train.targets.to(self.device)
         generator = torch.Generator().manual_seed(recipe.seed)
-        inputs = data.train.inputs.to(self.device)
-        self.prepared: Prepared = recipe.featurizer.prepare(inputs, data.train.targets, generator)
+        inputs, targets = rows_to_prepare(recipe.engine, data.train, recipe.seed)
+        self.prepared: Prepared = recipe.featurizer.prepare(inputs.to(self.device), targets, generator)
         self.columns = self.prepared.columns()
         self.penalty_matrices: list[PenaltyMatrix] = recipe.regularizer.penalties(
             self.columns, self.device, "regularizer"
@@ -84,7 +87,11 @@ class Problem:
         self._held = {**self._start, **{k: v.to(self.device) for k, v in (held or {}).items() if k in self._start}}
         self.hyper_penalties = self._complete(recipe)
         self.tuned = tuple(n for n in self._start if not isinstance(self.hyper_penalties[n], Frozen))
-        self._load_rows()
+        with self._room():
+            self._load_rows()
+
+    def _room(self) -> AbstractContextManager[None]:
+        return room(self.device, self.recipe.engine, len(self.data.train), max(c.stop for c in self.columns.values()))
 
     def _starting_values(self) -> Omega:
         parts = {
@@ -124,7 +131,7 @@ class Problem:
         if self.criterion.held_out:
             p = len(self.parts)
             self.parts.append(Part(self._rows(validation.inputs, validation.targets, p in scored), None))
-        self._stopping: MemoryRows | None = None
+        self._stopping: RowSums | None = None
         if self.recipe.early_stopping is not None:
             if self.data.test is None:
                 raise ValueError("Early stopping needs a test split: make one with Data.from_arrays(…, test=0.2).")
@@ -133,23 +140,14 @@ class Problem:
         judged = [train.targets[positions[p]] if p < len(positions) else validation.targets for p in order]
         self.targets = torch.cat(judged).to(self.device)
 
-    def _rows(self, inputs: Tensor, targets: Tensor, scored: bool, log_weight: Tensor | None = None) -> MemoryRows:
+    def _rows(self, inputs: Tensor, targets: Tensor, scored: bool, log_weight: Tensor | None = None) -> RowSums:
         # What is formed once can afford float64; only what every evaluation repeats takes the recipe's dtype.
         stored = SINGLE if self.recipe.dtype == "float32" else DOUBLE
         precision = self.precision if scored else stored
-        held = within("featurizer", self._held)
-        return MemoryRows(
-            self.prepared,
-            inputs,
-            targets,
-            held,
-            self._moves,
-            precision=precision,
-            device=self.device,
-            log_weight=log_weight,
-            seldom=not scored and not self.tuned_below("data_weights"),
-            check=self._check,
-        )
+        seldom = not scored and not self.tuned_below("data_weights")
+        how = {"precision": precision, "device": self.device, "log_weight": log_weight, "check": self._check}
+        rows = (self.prepared, inputs, targets, within("featurizer", self._held), self._moves)
+        return load_rows(self.recipe.engine, *rows, seldom, **how)
 
     @property
     def precision(self) -> Precision:
@@ -209,7 +207,8 @@ class Problem:
 
     def evaluate(self, omega: Omega) -> Evaluation:
         """Solve at ``omega`` and return F with its parts; a failed solve gives F = +∞ and its outcome."""
-        return evaluate(self, omega)
+        with self._room():
+            return evaluate(self, omega)
 
     def start(self, omega: Omega | None) -> Evaluation:
         """Evaluate a starting point, ``init()`` for None.
@@ -227,7 +226,8 @@ class Problem:
 
     def gradient(self, at: Evaluation) -> Omega:
         """Return ∇ψ at an evaluated point, by name, for the tuned entries of ω."""
-        return gradient(self, at)
+        with self._room():
+            return gradient(self, at)
 
     def score(self, predictions: Tensor, leverage: Tensor | None, loss_omega: Omega) -> Tensor:
         """Return ψ from the float64 predictions (N, m) of the scored rows, differentiable."""

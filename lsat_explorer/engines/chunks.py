@@ -1,0 +1,140 @@
+"""Rows whose features are never held at once: more rows than the memory, or the card, has room for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+
+import torch
+from torch import Tensor
+
+from ..model.piece import Omega
+from ..model.prepared import Prepared
+from ..solve.precision import Precision
+from .memory import MemoryRows
+from .moving import Factors, Moving
+from .row_sums import RowSums
+
+__all__ = ["ChunkRows"]
+
+
+class ChunkRows(RowSums):
+    """Inputs and targets of one split, a chunk of rows at a time as `MemoryRows`.
+
+    The inputs stay where they are, in the host's memory or in a mapped file. Each pass reads them in order, and the
+    next chunk while the present one is worked on. Features are formed anew on every pass; what stands still is summed
+    once. The numbers are those of `MemoryRows`, but for the order of sums.
+
+    Parameters
+    ----------
+    rows : int
+        Number of rows whose features are held at a time.
+    prepared, inputs, targets, omega, moving, precision, device, log_weight, check
+        As for `MemoryRows`.
+    """
+
+    def __init__(
+        self,
+        rows: int,
+        prepared: Prepared,
+        inputs: Tensor,
+        targets: Tensor,
+        omega: Omega,
+        moving: set[str],
+        *,
+        precision: Precision,
+        device: torch.device,
+        log_weight: Tensor | None = None,
+        check: Callable[[], None],
+    ) -> None:
+        super().__init__(prepared.columns(), moving, targets, precision=precision, device=device, check=check)
+        self._inputs, self._log_weight = inputs, log_weight
+        self._cuts = [slice(start, min(start + rows, len(inputs))) for start in range(0, len(inputs), rows)]
+        self._prepared, self._held, self._moving = prepared, omega, moving
+        self._precision, self._device = precision, device
+
+    def _read(self, rows: slice) -> Tensor:
+        chunk = self._inputs[rows]
+        if self._device.type == "cuda":
+            return chunk.pin_memory().to(self._device, non_blocking=True)
+        return chunk.clone()  # out of a mapped file, in this thread
+
+    def _parts(self) -> Iterator[tuple[slice, MemoryRows]]:
+        """Yield chunks of rows, the next one being read meanwhile."""
+        with ThreadPoolExecutor(1, "rows") as reader:
+            coming = reader.submit(self._read, self._cuts[0])
+            for number, rows in enumerate(self._cuts):
+                self._check()
+                inputs = coming.result()
+                if number + 1 < len(self._cuts):
+                    coming = reader.submit(self._read, self._cuts[number + 1])
+                yield rows, self._part(rows, inputs)
+
+    def _part(self, rows: slice, inputs: Tensor) -> MemoryRows:
+        part = MemoryRows(
+            self._prepared,
+            inputs,
+            self.targets[rows],
+            self._held,
+            self._moving,
+            precision=self._precision,
+            device=self._device,
+            log_weight=None if self._log_weight is None else self._log_weight[rows],
+            fleeting=True,
+            check=self._check,
+        )
+        return part.precisely() if self._precise else part
+
+    def moving(self, omega: Omega) -> Moving:
+        """Return ω alone: the blocks are formed as rows are read."""
+        return Moving(omega)
+
+    def predict(self, moving: Moving, theta: Tensor) -> Tensor:
+        """Return X θ (N, m) in the rows' dtype."""
+        return torch.cat([part.predict(part.moving(moving.omega), theta) for _, part in self._parts()])
+
+    def transposed(self, moving: Moving, rows: Tensor) -> Tensor:
+        """Return Xᵀ ``rows`` (n, m) in float64 from (N, m) rows."""
+        return _sum(part.transposed(part.moving(moving.omega), rows[cut]) for cut, part in self._parts())
+
+    def chunks(self, moving: Moving) -> Iterator[tuple[slice, Tensor]]:
+        """Yield rows and their features (chunk, n) in float64, a chunk at a time."""
+        for cut, part in self._parts():
+            for rows, features in part.chunks(part.moving(moving.omega)):
+                yield slice(cut.start + rows.start, cut.start + min(rows.stop, len(part))), features
+
+    def gram(self, moving: Moving, weight: Tensor) -> Tensor:
+        """Return Xᵀ diag(``weight``) X (n, n), every product in float64; weights (N,) may have any sign."""
+        return _sum(part.gram(part.moving(moving.omega), weight[cut]) for cut, part in self._parts())
+
+    def still_sum(self) -> Tensor:
+        """Return [X_s, Y]ᵀ W² [X_s, Y] of the still blocks, every product in float64."""
+        return _sum(part.still_sum() for _, part in self._parts())
+
+    def weighted_sum(self, weight: Tensor) -> Tensor:
+        """Return [X_s, Y]ᵀ diag(``weight``) [X_s, Y] of the still blocks, summed in float64."""
+        return _sum(part.weighted_sum(weight[cut]) for cut, part in self._parts())
+
+    def moved_row(self, moving: Moving, weight: Tensor | None) -> Tensor:
+        """Return X_bᵀ diag(``weight``) [X, Y] (n_b, n + m) of the blocks that moved; None for weights that are held."""
+        return _sum(
+            part.moved_row(part.moving(moving.omega), None if weight is None else weight[cut])
+            for cut, part in self._parts()
+        )
+
+    def pull_back(self, moving: Moving, gradients: Mapping[str, list[Factors]]) -> Omega:
+        """Return Σ_b ⟨∂ψ/∂X_b, ∂X_b/∂ω⟩ by entry of ω, local names, with ∂ψ/∂X_b = Σ L Rᵀ of ``gradients[b]``."""
+        result: Omega = {}
+        for cut, part in self._parts():
+            mine = {name: [(left[cut], right) for left, right in factors] for name, factors in gradients.items()}
+            for name, value in part.pull_back(Moving(moving.omega), mine).items():
+                result[name] = result[name] + value if name in result else value
+        return result
+
+
+def _sum(terms: Iterator[Tensor]) -> Tensor:
+    """Return the sum of at least one matrix, added into the first."""
+    total = next(terms)
+    for term in terms:
+        total += term
+    return total

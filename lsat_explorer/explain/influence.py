@@ -1,0 +1,107 @@
+r"""Which training rows move which validation rows.
+
+With E = Y − Xθ, g_v = ∂ℓ_v/∂ŷ_v and the kernel κ_iv = x_iᵀG⁻¹x_v, a log weight moves the loss ℓ_v of a row by
+
+    ∂ℓ_v/∂ω_i = 2 e^{2ω_i} κ_iv (E_i · g_v),     whose mean over validation rows is ∂ψ/∂ω_i.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ..data.data import Data
+from ..solve.factor import solve_factored
+from ..tune.fitted import FittedModel
+from .rows import position_of
+from .training_fit import MOVES_NOT, TrainingFit, training_fit
+
+if TYPE_CHECKING:
+    import pandas
+
+__all__ = ["attribution", "contributions", "table"]
+
+
+def attribution(model: FittedModel, validation_row: Any, *, data: Data | None = None) -> pandas.DataFrame:
+    """Say which training rows help and which hurt one validation row: −∂ℓ_v/∂ω_i, exact and signed.
+
+        effect_i = −2 e^{2ω_i} κ_iv (E_i · g_v),   κ_iv = x_iᵀG⁻¹x_v,   E = Y − Xθ,   g_v = ∂ℓ_v/∂ŷ_v
+
+    ω_i is the log weight of training row i, 0 where the recipe weighs none. A positive effect says that more weight on
+    the row lowers the loss ℓ_v of the validation row; a negative one that the row pushes it the wrong way. The mean
+    over all validation rows is the effect of `effect_on_validation`, so the shares of one row add up with those of the
+    others, in any order. Rows with a positive kernel are similar in the metric of the fit: show those first.
+
+    The fit is the model's own, to all training rows with its features held, whatever the recipe's criterion is.
+
+    Parameters
+    ----------
+    model : FittedModel
+        Of a run, ``run.model``, or loaded.
+    validation_row
+        The user's own name of the row, as in ``data.validation.rows``.
+    data : Data, optional
+        The rows that the model was fitted to, where it was loaded from a file.
+
+    Returns
+    -------
+    pandas.DataFrame
+        One row a training row, in their order, indexed by their names: ``kernel`` κ_iv, ``effect``.
+
+    Raises
+    ------
+    ValueError
+        When there is no such validation row, or the model was not fitted to the data.
+
+    Examples
+    --------
+    >>> import lsat_explorer as lsat
+    >>> data = lsat.datasets.digits()
+    >>> run = lsat.tune(lsat.Recipe(), data, progress=False)
+    >>> table = lsat.explain.attribution(run.model, data.validation.rows[0])
+    >>> similar = table[table.kernel > 0].sort_values("effect")  # first those that push it the wrong way
+    >>> len(table), list(similar.columns)
+    (898, ['kernel', 'effect'])
+    """
+    fit = training_fit(model, data)
+    place = position_of(validation_row, fit.data.validation, "validation", "validation_row")
+    with torch.no_grad():
+        chosen = torch.tensor([place], device=fit.train.targets.device)
+        pairs = [(kernel[:, 0], effect[:, 0]) for _, kernel, effect in contributions(fit, chosen)]
+    kernels, effects = (torch.cat(parts) for parts in zip(*pairs, strict=True))
+    return table(fit, {"kernel": kernels, "effect": effects})
+
+
+def contributions(
+    fit: TrainingFit, chosen: Tensor, dtype: torch.dtype = torch.float64
+) -> Iterator[tuple[slice, Tensor, Tensor]]:
+    """Yield training rows, a chunk at a time, with κ_iv and −∂ℓ_v/∂ω_i for some validation rows, both (chunk, S).
+
+    Parameters
+    ----------
+    fit : TrainingFit
+        The fit.
+    chosen : Tensor (S,) int64
+        Positions of the validation rows.
+    dtype : torch.dtype
+        Of the products with the training rows.
+    """
+    right, exact = fit.features(fit.data.validation, chosen).mT, dtype is torch.float64
+    images = solve_factored(fit.solution.factor, right, refine=exact).to(dtype)
+    slopes = fit.slopes[chosen].to(dtype)
+    factors = (-2 * fit.squared_weights[:, None] * fit.residuals).to(dtype)
+    for rows, features in fit.train.chunks(MOVES_NOT):
+        kernel = features.to(dtype) @ images
+        yield rows, kernel, kernel * (factors[rows] @ slopes.mT)
+
+
+def table(fit: TrainingFit, columns: dict[str, Any]) -> pandas.DataFrame:
+    """Return columns (k,) as a table indexed by the user's names of the training rows."""
+    import pandas
+
+    index = pandas.Index(fit.data.train.rows, name="row")
+    plain = {name: c.cpu().numpy() if isinstance(c, Tensor) else c for name, c in columns.items()}
+    return pandas.DataFrame(plain, index=index)
