@@ -10,6 +10,7 @@ from typing import Any
 import torch
 
 from lsat_explorer import Iterate, Recipe, Status
+from lsat_explorer.tune.iterates import Iterates
 
 
 class FakeRun:
@@ -18,7 +19,7 @@ class FakeRun:
     def __init__(self, recipe: Recipe | None = None, data: Any = None, *, last: int = 1_000_000) -> None:
         self.recipe, self.data, self.last = recipe or Recipe(), data, last
         self.problem: Any = None
-        self.iterates: list[Iterate] = []
+        self.iterates = Iterates()
         self.limit: int | None = None
         self.status, self.message = Status.READY, "Not started."
         self.gate = threading.Event()

@@ -90,7 +90,7 @@ def test_a_branch_is_refused_where_there_is_nothing_to_begin_at(run: lsat.Run, t
     run.save(tmp_path)
     loaded = lsat.Run.load(tmp_path, run.data)
     assert next(iter(loaded.branch(6).steps())).loss == pytest.approx(run.iterates[6].loss, rel=1e-9)
-    with pytest.raises(ValueError, match=r"without data_weights\.log_weight: a saved run .* iterate 6 alone"):
+    with pytest.raises(ValueError, match=r"2 is kept without data_weights\.log_weight: .* branch from 6, the nearest"):
         loaded.branch(2)
     with pytest.raises(ValueError, match="loaded without its rows"):
         lsat.Run.load(tmp_path).branch(6)

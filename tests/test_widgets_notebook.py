@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import json
+import subprocess
+import sys
 from pathlib import Path
 
 import nbformat
@@ -41,3 +44,26 @@ def test_the_pictures_of_the_end_of_the_run_are_saved_where_the_views_are(tmp_pa
         assert live.data["text/plain"] == still.data["text/plain"]
         assert hashlib.sha256(base64.b64decode(still.data["image/png"])).hexdigest() == digest
     assert [len(cell.outputs) for cell in notebook.cells[:4]] == [2, 2, 0, 0]
+
+
+FIRST = """
+import json, sys
+import lsat_explorer as lsat
+data = lsat.datasets.digits()
+explorer = lsat.widgets.Explorer(data, lsat.recipes.paper_weighting(shape=(8, 8)))
+live = explorer._live()[0]
+print(json.dumps([explorer.run.problem is None, sorted(live), sorted(sys.modules)]))
+import nbformat
+import plotly.io._renderers as renderers
+assert renderers.nbformat.__version__ == nbformat.__version__
+explorer.close()
+"""
+
+
+def test_an_explorer_appears_before_features_are_prepared_and_pictures_drawn() -> None:
+    done = subprocess.run([sys.executable, "-c", FIRST], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    unprepared, live, loaded = json.loads(done.stdout)
+    assert unprepared
+    assert "application/vnd.jupyter.widget-view+json" in live
+    assert not {"matplotlib", "nbformat", "jsonschema", "sklearn.cluster"} & set(loaded)

@@ -16,6 +16,7 @@ import lsat_explorer as lsat
 from fake_run import FakeRun
 from lsat_explorer import plots
 from lsat_explorer.plots.omega import MOST_NAMES, hide_omega, show_omega, update_omega
+from lsat_explorer.tune.iterates import Iterates
 from lsat_explorer.widgets import Explorer, LiveTuner
 from lsat_explorer.widgets.facts import devices, seconds_to_go
 from lsat_explorer.widgets.history import OmegaColumns
@@ -341,11 +342,11 @@ def test_omega_of_a_loaded_run_has_gaps_where_it_was_not_saved() -> None:
     whole = {"data_weights.log_weight": torch.arange(5.0), "regularizer.log_weight": torch.tensor(2.0)}
     iterates = [lsat.Iterate(k, 1.0, 1.0, 0.0, 1.0, whole) for k in range(3)]
     iterates[0] = lsat.Iterate(0, 1.0, 1.0, 0.0, 1.0, {"regularizer.log_weight": torch.tensor(1.0)})
-    columns = OmegaColumns()
-    columns.of(iterates[:1])
-    assert np.isnan(OmegaColumns().of(iterates)["log row weights"][0]).all()
-    assert OmegaColumns().of(iterates)["log row weights"][1:].tolist() == [[0.0, 2.0, 4.0]] * 2
-    assert columns.of(iterates)["log weight"].tolist() == [1.0, 2.0, 2.0]
+    columns, loaded = OmegaColumns(), Iterates(iterates)
+    columns.of(Iterates(iterates[:1]))
+    assert np.isnan(OmegaColumns().of(loaded)["log row weights"][0]).all()
+    assert OmegaColumns().of(loaded)["log row weights"][1:].tolist() == [[0.0, 2.0, 4.0]] * 2
+    assert columns.of(loaded)["log weight"].tolist() == [1.0, 2.0, 2.0]
 
 
 # --- what is told -------------------------------------------------------------------------------------------------

@@ -17,7 +17,6 @@ from fake_run import FakeRun
 from lsat_explorer.widgets import Explorer, HyperSliders, LiveTuner
 from lsat_explorer.widgets.cards import TABS, cards, graph_picture
 from lsat_explorer.widgets.facts import difference
-from lsat_explorer.widgets.history import Columns
 from lsat_explorer.widgets.worker import Activity
 from test_widgets_worker import SOON, until
 
@@ -384,18 +383,6 @@ def test_a_tuner_says_what_it_needs(data: lsat.Data, run: FakeRun) -> None:
         LiveTuner(run, lsat.Recipe())
     with pytest.raises(TypeError, match="layout"):
         LiveTuner(run, layuot={})
-
-
-def test_columns_grow_with_the_run(run: FakeRun) -> None:
-    run.last = 3
-    columns = Columns()
-    steps = run.steps()
-    next(steps)
-    first = columns.of(run.iterates)
-    list(steps)
-    assert len(first["loss"]) == 1
-    assert columns.of(run.iterates)["number"].tolist() == [0.0, 1.0, 2.0, 3.0]
-    assert (columns.accepted, columns.rejected) == (3, 0)
 
 
 # --- the explorer -------------------------------------------------------------------------------------------------

@@ -197,5 +197,6 @@ def sprite(images: np.ndarray, columns: int) -> bytes:
     cells[:count] = images
     sheet = cells.reshape(rows, columns, height, width, *channels).swapaxes(1, 2)
     buffer = io.BytesIO()
-    Image.fromarray(np.ascontiguousarray(sheet.reshape(rows * height, columns * width, *channels))).save(buffer, "PNG")
+    picture = Image.fromarray(np.ascontiguousarray(sheet.reshape(rows * height, columns * width, *channels)))
+    picture.save(buffer, "PNG", compress_level=1)  # half the time for a tenth more bytes
     return buffer.getvalue()

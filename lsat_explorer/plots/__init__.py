@@ -1,20 +1,21 @@
 """Figures of a run, of weights, of θ and of rows, from plain arrays and tables.
 
 Matplotlib figures are still and carry their own PNG; plotly figures follow the page's width and can be made live.
-Plotly is loaded when one of its figures is asked for, so that the command line does without it.
+Each library is loaded when one of its figures is asked for, so that the command line does without plotly, and a view
+appears before matplotlib is there.
 """
 
 from __future__ import annotations
 
+import importlib
 from typing import TYPE_CHECKING, Any
 
-from lsat_explorer.plots.images import theta_figure, weights_figure
-from lsat_explorer.plots.still import explorer_picture, run_figure
-from lsat_explorer.plots.tiles import graphs_figure, thumbnails_figure
-
 if TYPE_CHECKING:
+    from lsat_explorer.plots.images import theta_figure, weights_figure
     from lsat_explorer.plots.live import run_layout, run_plotly, run_traces, update_run
     from lsat_explorer.plots.maps import theta_plotly, thumbnails_plotly, weights_plotly
+    from lsat_explorer.plots.still import explorer_picture, run_figure
+    from lsat_explorer.plots.tiles import graphs_figure, thumbnails_figure
 
 __all__ = [
     "explorer_picture",
@@ -32,14 +33,23 @@ __all__ = [
     "weights_plotly",
 ]
 
+_MODULES = {
+    "images": ("theta_figure", "weights_figure"),
+    "live": ("run_layout", "run_plotly", "run_traces", "update_run"),
+    "maps": ("theta_plotly", "thumbnails_plotly", "weights_plotly"),
+    "still": ("explorer_picture", "run_figure"),
+    "tiles": ("graphs_figure", "thumbnails_figure"),
+}
+
 
 def __getattr__(name: str) -> Any:
-    if name not in __all__:
+    place = next((module for module, names in _MODULES.items() if name in names), None)
+    if place is None:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     try:
-        from lsat_explorer.plots import live, maps
+        module = importlib.import_module(f"{__name__}.{place}")
     except ModuleNotFoundError as error:
         if error.name is None or error.name.split(".")[0] != "plotly":
             raise
         raise ImportError(f"{name} needs plotly, which is not installed: install lsat_explorer[lab].") from error
-    return getattr(live if hasattr(live, name) else maps, name)
+    return getattr(module, name)

@@ -15,7 +15,7 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
 from lsat_explorer.plots.curves import short, weight_bins
-from lsat_explorer.plots.images import as_picture, theta_images
+from lsat_explorer.plots.pixels import as_picture, theta_images
 
 __all__ = ["ACCENT", "AMBER", "FONT", "GRID", "MUTED", "escape", "theta_plotly", "thumbnails_plotly", "weights_plotly"]
 

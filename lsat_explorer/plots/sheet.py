@@ -6,13 +6,27 @@ import io
 import warnings
 from typing import Any
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.text import Text
+from numpy.typing import NDArray
 
 from lsat_explorer.plots.curves import short
 
-__all__ = ["ACCENT", "AMBER", "LINE", "MUTED", "TEXT", "Sheet", "bare", "write", "write_caption"]
+__all__ = [
+    "ACCENT",
+    "AMBER",
+    "LINE",
+    "MUTED",
+    "TEXT",
+    "Sheet",
+    "bare",
+    "mounted",
+    "place_image",
+    "write",
+    "write_caption",
+]
 
 TEXT, MUTED, LINE, ACCENT, AMBER = "#1f2328", "#626b76", "#e1e4e8", "#0b6bcb", "#a86508"
 _FAMILY = ["DejaVu Sans"]
@@ -70,6 +84,24 @@ def write(target: Axes | Figure, x: float, y: float, text: object, *, most: int 
     place: dict[str, Any] = {"transform": target.transAxes} if isinstance(target, Axes) else {}
     style: dict[str, Any] = {"color": TEXT, "fontsize": 9, "family": _FAMILY, "parse_math": False}
     return target.text(x, y, short(text, most), **(place | style | look))
+
+
+def mounted(sheet: Sheet) -> Axes:
+    """Return axes over the whole sheet, in inches from its upper left corner.
+
+    Pictures that need no axes of their own are placed in one: making axes takes longer than all that is drawn in them.
+    """
+    width, height = sheet.get_size_inches()
+    axes = sheet.add_axes((0, 0, 1, 1), xlim=(0, width), ylim=(height, 0), autoscale_on=False)
+    axes.set_axis_off()
+    return axes
+
+
+def place_image(axes: Axes, picture: NDArray[np.generic], left: float, top: float, side: float) -> None:
+    """Draw a picture as large as fits into the middle of a square of mounted axes."""
+    height, width = (side * size / max(picture.shape[:2]) for size in picture.shape[:2])
+    x, y = left + (side - width) / 2, top + (side - height) / 2
+    axes.imshow(picture, extent=(x, x + width, y + height, y), aspect="auto", interpolation="nearest")
 
 
 def bare(axes: Axes) -> None:

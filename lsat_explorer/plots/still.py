@@ -14,8 +14,19 @@ from matplotlib.transforms import blended_transform_factory
 from numpy.typing import ArrayLike, NDArray
 
 from lsat_explorer.plots.curves import Curve, Curves, count_text, curves, value_text
-from lsat_explorer.plots.images import as_picture
-from lsat_explorer.plots.sheet import ACCENT, AMBER, LINE, MUTED, Sheet, bare, write, write_caption
+from lsat_explorer.plots.pixels import as_picture
+from lsat_explorer.plots.sheet import (
+    ACCENT,
+    AMBER,
+    LINE,
+    MUTED,
+    Sheet,
+    bare,
+    mounted,
+    place_image,
+    write,
+    write_caption,
+)
 from lsat_explorer.plots.ticks import integer_ticks, linear_ticks, log_ticks
 
 __all__ = ["explorer_picture", "run_figure"]
@@ -181,12 +192,11 @@ def explorer_picture(
     height = float(sheet.get_figheight())
     _heading(sheet, title, sentence, _facts(history, drawn) if facts is None else facts, height)
     _panels(sheet, drawn, tolerance, (0.385, 1 - 4.62 / height, 0.6, 4.1 / height))
+    axes = mounted(sheet)
     for index, image in enumerate(shown):
         line, column = divmod(index, _ACROSS)
         x, y = 0.2 + 1.15 * column, top + cell * line + (0.24 if groups else 0.0)
-        axes = sheet.add_axes((x / width, 1 - (y + 0.98) / height, 0.98 / width, 0.98 / height))
-        axes.imshow(as_picture(image), interpolation="nearest")
-        bare(axes)
+        place_image(axes, as_picture(image), x, y, 0.98)
         write_caption(sheet, captions[index], (x, x + 0.98), y + 1.14, fontsize=9)
     for line, name in enumerate(list(groups)[:lines]):
         write(sheet, 0.2 / width, 1 - (top + cell * line + 0.12) / height, name, fontweight="bold")

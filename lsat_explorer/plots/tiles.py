@@ -7,14 +7,16 @@ from typing import Any
 
 import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.patches import Rectangle
 from numpy.typing import ArrayLike, NDArray
 
-from lsat_explorer.plots.images import as_picture
-from lsat_explorer.plots.sheet import ACCENT, LINE, MUTED, Sheet, bare, write, write_caption
+from lsat_explorer.plots.pixels import as_picture
+from lsat_explorer.plots.sheet import ACCENT, LINE, MUTED, Sheet, mounted, place_image, write, write_caption
 
 __all__ = ["graphs_figure", "thumbnails_figure"]
 
 _MOST_BARS = 24
+_SIDE = 0.9  # inches of a tile
 
 
 def thumbnails_figure(
@@ -48,8 +50,8 @@ def thumbnails_figure(
         If the captions are not one for each image, or an image is none.
     """
 
-    def draw(axes: Axes, image: ArrayLike) -> None:
-        axes.imshow(as_picture(image), interpolation="nearest")
+    def draw(axes: Axes, image: ArrayLike, left: float, top: float) -> None:
+        place_image(axes, as_picture(image), left, top, _SIDE)
 
     return _grid(images, captions, title, across, draw)
 
@@ -71,14 +73,17 @@ def graphs_figure(
         See :func:`thumbnails_figure`.
     """
 
-    def draw(axes: Axes, graph: Sequence[float]) -> None:
-        axes.axhline(0, color=LINE, linewidth=0.8)
+    def draw(axes: Axes, graph: Sequence[float], left: float, top: float) -> None:
+        axes.add_patch(Rectangle((left, top), _SIDE, _SIDE, color="#f7f8fa", linewidth=0))
+        middle, scale = top + _SIDE / 2, _SIDE / 2 / 3.1
+        axes.plot([left, left + _SIDE], [middle, middle], color=LINE, linewidth=0.8)
+        x = left + (np.arange(len(graph)) + 0.5) * _SIDE / max(len(graph), 1)
+        y = middle - scale * np.asarray(graph, dtype=np.float64)
         if len(graph) <= _MOST_BARS:
-            axes.bar(range(len(graph)), graph, color=ACCENT, width=0.75)
+            width = 0.75 * _SIDE / max(len(graph), 1)
+            axes.vlines(x, middle, y, color=ACCENT, linewidth=72 * width, capstyle="butt")
         else:
-            axes.plot(graph, color=ACCENT, linewidth=1.0)
-        axes.set_ylim(-3.1, 3.1)
-        axes.set_facecolor("#f7f8fa")
+            axes.plot(x, y, color=ACCENT, linewidth=1.0)
 
     return _grid(graphs, captions, title, across, draw)
 
@@ -88,7 +93,7 @@ def _grid(
     captions: Sequence[object] | None,
     title: object | None,
     across: int,
-    draw: Callable[[Axes, Any], None],
+    draw: Callable[[Axes, Any, float, float], None],
 ) -> Sheet:
     captions = [""] * len(items) if captions is None else list(captions)
     if len(captions) != len(items):
@@ -104,10 +109,9 @@ def _grid(
         write(sheet, 0.08 / width, 1 - 0.25 / height, title, most=most, fontsize=10, fontweight="bold")
     if len(items) == 0:
         write(sheet, 0.5, 0.35, "no rows", color=MUTED, ha="center")
+    axes = mounted(sheet)
     for index, (item, caption) in enumerate(zip(items, captions, strict=True)):
         left, top = 0.08 + 0.98 * (index % across), head + cell * (index // across)
-        axes = sheet.add_axes((left / width, 1 - (top + 0.9) / height, 0.9 / width, 0.9 / height), anchor="C")
-        draw(axes, item)
-        bare(axes)
-        write_caption(sheet, caption, (left, left + 0.9), top + 1.03)
+        draw(axes, item, left, top)
+        write_caption(sheet, caption, (left, left + _SIDE), top + _SIDE + 0.13)
     return sheet

@@ -15,15 +15,15 @@ __all__ = ["branch", "refuse_other_pieces", "takes_up"]
 def branch(run: Run, number: int, recipe: Recipe) -> Run:
     """Return a new run from the ω of iterate ``number``; see `lsat_explorer.Run.branch`."""
     refuse_other_pieces(run.recipe, recipe, "branch()")
-    found = next((iterate for iterate in run.iterates if iterate.number == number), None)
-    if found is None:
+    if number not in range(len(run.iterates)):
         there = f"those from 0 to {run.iterates[-1].number}" if run.iterates else "none yet"
         raise ValueError(f"The run has no iterate {number!r}: there are {there}.")
-    # entries of a loss come and go with its numbers, and begin anew
-    if lacking := [name for name in run.omega if name not in found.omega and not name.startswith("loss.")]:
+    found, whole = run.iterates[number], run.iterates.whole(number)
+    if whole.number != number:
+        lacking = ", ".join(name for name in whole.omega if name not in found.omega)
         raise ValueError(
-            f"Iterate {number} was loaded without {', '.join(lacking)}: a saved run keeps every hyper-parameter of "
-            f"iterate {run.kept.number} alone, branch from there."
+            f"Iterate {number} is kept without {lacking}: a long or saved run keeps some iterates whole, branch from "
+            f"{whole.number}, the nearest of them."
         )
     from .run import Run
 

@@ -79,7 +79,8 @@ class Iterate:
     start : int
         Number of the starting point, for a method that has several.
     omega : dict of str to Tensor
-        The hyper-parameters.
+        The hyper-parameters. Most iterates of a run that was loaded, or is long and has a weight per row, hold the
+        entries that are numbers alone: see `Run.iterates`.
     """
 
     number: int

@@ -15,6 +15,7 @@ from ..model.choices import Method
 from ..model.piece import Omega, number, register
 from .descent import start_iterate
 from .iterate import Iterate, Status
+from .iterates import Iterates
 from .quasi_newton import LBFGS
 
 if TYPE_CHECKING:
@@ -23,9 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["Grid", "MultiStart"]
 
 
-def _best(iterates: list[Iterate], began: float) -> Iterate:
+def _best(iterates: Iterates, began: float) -> Iterate:
     """Return the iterate that ends a search: the best point, with the status of its own end."""
-    best = min((i for i in iterates if i.accepted), key=lambda i: i.objective)
+    best = iterates.best
     status = next((i.status for i in reversed(iterates) if i.start == best.start and i.status.final), Status.CONVERGED)
     if not math.isfinite(best.objective):
         status = Status.NOT_FINITE
@@ -83,7 +84,7 @@ class MultiStart(Method):
     def iterates(self, problem: Problem, omega: Omega | None = None) -> Iterator[Iterate]:
         """Yield the iterates of each start, numbered through, then the best point as the last."""
         began = time.perf_counter()
-        every: list[Iterate] = []
+        every = Iterates()
         places = list(enumerate(self._starts(problem, problem.init() if omega is None else omega)))
         while places:
             start, point = places.pop(0)
@@ -93,7 +94,7 @@ class MultiStart(Method):
                 mine = replace(iterate, number=len(every), start=start, seconds=time.perf_counter() - began)
                 every.append(mine)
                 yield replace(mine, status=Status.RUNNING)
-            if not places and not refines and any(math.isfinite(i.objective) for i in every):
+            if not places and not refines and math.isfinite(every.best.objective):
                 places.append((self.starts, _best(every, began).omega))
         yield _best(every, began)
 
@@ -166,12 +167,12 @@ class Grid(Method):
             raise ValueError(f"Grid tunes one number, but {names} is tuned: hold the others with Frozen().")
         name = problem.tuned[0]
         last, _ = start_iterate(problem, problem.evaluate(omega), self.points)
-        every = [replace(last, seconds=time.perf_counter() - began, status=Status.RUNNING)]
+        every = Iterates([replace(last, seconds=time.perf_counter() - began, status=Status.RUNNING)])
         yield every[0]
         for value in np.linspace(self.low, self.high, self.points):
             point = problem.evaluate({**omega, name: omega[name] + torch.as_tensor(value)})
             iterate, _ = start_iterate(problem, point, self.points)
-            best = min(every, key=lambda i: i.objective)
+            best = every.best
             better = point.objective < best.objective
             iterate = iterate if better else replace(best, accepted=False, tried=point.objective)
             every.append(

@@ -14,13 +14,14 @@ import numpy as np
 
 from ..data.data import Data
 from ..engines.heap import Heap
-from ..engines.memory import Interrupted
+from ..engines.row_sums import Interrupted
 from ..model.piece import Omega, within
 from ..model.recipe import Recipe
 from .advice import advice, notes
 from .branch import branch, refuse_other_pieces
 from .fitted import FittedModel
-from .iterate import SCALARS, Iterate, Status
+from .iterate import Iterate, Status
+from .iterates import Iterates
 from .last_look import TestResult, look
 from .problem import Problem
 
@@ -44,6 +45,8 @@ class Run:
 
     Attributes
     ----------
+    iterates : Iterates
+        Every iterate so far, by its number. Most of a long run with a weight per row hold the numbers of their ω alone.
     limit : int or None
         The highest number that an iterate can get, None where the method has no such rule or nothing was pulled.
 
@@ -64,7 +67,7 @@ class Run:
             raise ValueError(f"data is a {type(data).__name__}, expected Data: use lsat.Data.from_arrays(X, y).")
         self.recipe, self.data = recipe, data
         self.problem: Problem | None = None
-        self.iterates: list[Iterate] = []
+        self.iterates = Iterates()
         self.status = Status.READY
         self.looks = 0
         self.notes: list[str] = []
@@ -160,8 +163,11 @@ class Run:
     def _out_of_patience(self, iterate: Iterate) -> bool:
         """Whether the loss on the early-stopping rows has not fallen for as many accepted iterates as allowed."""
         rule = self.recipe.early_stopping
-        accepted = [i.stopping_loss for i in [*self.iterates, iterate] if i.accepted]
-        return rule is not None and len(accepted) - 1 - int(np.argmin(accepted)) >= rule.patience
+        if rule is None or not iterate.accepted:
+            return False
+        before = self.iterates.columns("accepted", "stopping_loss")
+        losses = [*before["stopping_loss"][before["accepted"] == 1], iterate.stopping_loss]
+        return len(losses) - 1 - int(np.argmin(losses)) >= rule.patience
 
     def interrupt(self) -> None:
         """End a run whose iteration was broken off: the last accepted iterate stands."""
@@ -171,9 +177,8 @@ class Run:
 
     def restore(self, iterates: list[Iterate], omega: Omega, status: Status, looks: int) -> None:
         """Take up the state of a saved run, ``omega`` that of the kept iterate, from which it goes on."""
-        self.iterates, self.status, self.looks = list(iterates), status, looks
-        kept = self.iterates.index(self.kept)
-        self.iterates[kept] = replace(self.kept, omega=omega)
+        self.iterates, self.status, self.looks = Iterates(iterates), status, looks
+        self.iterates[self.kept.number] = replace(self.kept, omega=omega)
         self._omega = omega
 
     def change(self, recipe: Recipe) -> None:
@@ -202,7 +207,8 @@ class Run:
         Raises
         ------
         ValueError
-            When there is no such iterate, or anything else differs in the recipe.
+            When there is no such iterate, when it holds the numbers of its ω alone (the nearest that holds all is
+            ``run.iterates.whole(number)``), or anything else differs in the recipe.
         """
         return branch(self, number, recipe or self.recipe)
 
@@ -218,20 +224,16 @@ class Run:
     @property
     def kept(self) -> Iterate:
         """The iterate whose hyper-parameters count: the last, or with early stopping the best on the test rows."""
-        last = self._accepted()
-        if self.recipe.early_stopping is None:
-            return last
-        return min(
-            (i for i in self.iterates if i.accepted), key=lambda i: (math.isnan(i.stopping_loss), i.stopping_loss)
-        )
+        last = self._last()
+        return last if self.recipe.early_stopping is None else self.iterates.best_stopping
 
     @property
     def best(self) -> Iterate:
         """The iterate with the least F."""
-        self._accepted()
-        return min(self.iterates, key=lambda iterate: iterate.objective)
+        self._last()
+        return self.iterates.best
 
-    def _accepted(self) -> Iterate:
+    def _last(self) -> Iterate:
         if not self.iterates:
             raise ValueError("The run has not started: pull run.steps(), or call lsat.tune(recipe, data).")
         return self.iterates[-1]
@@ -245,11 +247,7 @@ class Run:
         """Return one row an iterate: number, objective, loss, penalty, step, residual, … and each scalar of ω."""
         import pandas
 
-        rows = []
-        for iterate in self.iterates:
-            scalars = {name: value.item() for name, value in iterate.omega.items() if value.ndim == 0}
-            rows.append({**iterate.scalars(), **scalars})
-        return pandas.DataFrame(rows, columns=None if rows else list(SCALARS))
+        return pandas.DataFrame(self.iterates.table())
 
     def weights(self) -> np.ndarray:
         """Return the weights e^{2ω_i} (k,) of the training rows, ones where the recipe has none."""

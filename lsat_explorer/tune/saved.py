@@ -83,7 +83,10 @@ def _iterates(path: Path) -> list[Iterate]:
     rows = pandas.read_csv(path).to_dict("records")
     if not rows:
         raise ValueError("it has no iterates.")
-    return [_iterate({str(k): v for k, v in row.items()}) for row in rows]
+    iterates = [_iterate({str(k): v for k, v in row.items()}) for row in rows]
+    if [iterate.number for iterate in iterates] != list(range(len(rows))):
+        raise ValueError(f"its {len(rows):,} rows are not numbered from 0 on.")
+    return iterates
 
 
 def _iterate(row: dict[str, Any]) -> Iterate:

@@ -10,7 +10,6 @@ import traitlets
 from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.widgets.base import SettingError, View
 from lsat_explorer.widgets.facts import SHORT_OF_GOAL, TONES, iterate_words, seconds_to_go, standing
-from lsat_explorer.widgets.history import Columns
 from lsat_explorer.widgets.shown import looks, script
 from lsat_explorer.widgets.worker import Activity, Worker
 
@@ -61,7 +60,7 @@ class Controls(View):
             raise SettingError(f"marked is {number}, expected {there}.")
         return number
 
-    def tell(self, worker: Worker, recipe: Recipe, columns: Columns, shown: Any) -> Activity:
+    def tell(self, worker: Worker, recipe: Recipe, shown: Any) -> Activity:
         """Show where a run stands, in numbers and in words; return what its worker is doing.
 
         Parameters
@@ -70,15 +69,13 @@ class Controls(View):
             Of the run.
         recipe : Recipe
             The recipe as it is now, with what the run has yet to take up.
-        columns : Columns
-            Its history so far.
         shown : Run
             The run whose curves are shown.
         """
         activity = worker.activity
         run: Any = worker.run
         with self.hold_sync():
-            self.accepted, self.rejected = columns.accepted, columns.rejected
+            self.accepted, self.rejected = run.iterates.counts
             self.seconds = worker.seconds
             self.expected = seconds_to_go(run, worker.seconds) if worker.alive else None
             self.last = shown.iterates[-1].number if shown.iterates else -1

@@ -15,7 +15,7 @@ from lsat_explorer.widgets.base import refuse_unknown
 from lsat_explorer.widgets.cells import namespace
 from lsat_explorer.widgets.code_view import cell_source
 from lsat_explorer.widgets.facts import extremes, facts, tolerance, widths
-from lsat_explorer.widgets.history import Columns
+from lsat_explorer.widgets.history import history
 from lsat_explorer.widgets.hyper_sliders import HyperSliders
 from lsat_explorer.widgets.last_look import LastLook
 from lsat_explorer.widgets.live_tuner import LiveTuner
@@ -225,10 +225,9 @@ class Explorer(Shown, ipywidgets.VBox):
         """Return curves, numbers and the lightest and heaviest rows as a PNG."""
         from lsat_explorer.plots import explorer_picture
 
-        columns = Columns().of(self.run.iterates)
         images, captions = extremes(self.data, self.run.weights())
         return explorer_picture(
-            columns if self.run.iterates else {},
+            history(self.run.iterates),
             tolerance(self.recipe),
             images,
             captions,

@@ -14,7 +14,7 @@ from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.plots.curves import value_text
 from lsat_explorer.tune.branch import takes_up
 from lsat_explorer.tune.iterate import Status
-from lsat_explorer.widgets.knobs import knobs, set_knob
+from lsat_explorer.widgets.knobs import everyday, knobs, set_knob
 from lsat_explorer.widgets.worker import Activity, Worker
 
 __all__ = [
@@ -139,13 +139,18 @@ def seconds_to_go(run: Any, seconds: float) -> float | None:
 
 def iterate_words(run: Any, number: int) -> str:
     """Return an iterate's values in words."""
-    iterate = next((i for i in run.iterates if i.number == number), None)
-    if iterate is None:
+    if number >= len(run.iterates):
         return ""
+    iterate, whole = run.iterates[number], run.iterates.whole(number)
     values = [f"loss {value_text(iterate.loss)}", f"step {value_text(iterate.step, 'step')}"]
     if math.isfinite(iterate.residual):
         values.append(f"residual {value_text(iterate.residual, 'residual')}")
-    return ", ".join(values if iterate.accepted else [*values, "rejected"])
+    words = ", ".join(values if iterate.accepted else [*values, "rejected"])
+    if whole.number == number:
+        return words
+    gone = " and ".join(everyday(name) for name in whole.omega if name not in iterate.omega)
+    place = f"iteration {whole.number:,}, the nearest with them"
+    return f"{words}. Its {gone} are no longer kept: a branch begins at {place}."
 
 
 def tolerance(recipe: Recipe) -> float | None:

@@ -19,7 +19,6 @@ from lsat_explorer.widgets.featurizer_assembly import Assembly
 from lsat_explorer.widgets.featurizer_draft import Path, Step, built, kept_held, names_held, step_of, with_held
 from lsat_explorer.widgets.featurizer_fields import kinds
 from lsat_explorer.widgets.featurizer_look import look, telling_column
-from lsat_explorer.widgets.featurizer_still import builder_picture
 from lsat_explorer.widgets.featurizer_trial import Trial, Trials, Tried
 from lsat_explorer.widgets.featurizer_words import as_code, check_names, held_by, page, width_at
 from lsat_explorer.widgets.latest import Latest
@@ -176,13 +175,13 @@ class FeaturizerBuilder(Shown, View):
             self._assembly.choose(tuple(change["new"]))
             self._change()
 
-    def wait(self, timeout: float = 60.0) -> Featurizer:
+    def wait(self, timeout: float | None = 60.0) -> Featurizer:
         """Wait until every change has been tried, save the picture, and return the featurizer.
 
         Parameters
         ----------
-        timeout : float
-            Seconds.
+        timeout : float, optional
+            Seconds; None for no limit.
 
         Raises
         ------
@@ -208,6 +207,8 @@ class FeaturizerBuilder(Shown, View):
 
     def picture(self) -> bytes:
         """Return the steps, and what the chosen one does, as a PNG."""
+        from lsat_explorer.widgets.featurizer_still import builder_picture
+
         with self._lock:
             shown, facts, sheet = self._shown, self._look, self._sprite
         return builder_picture(shown, facts, bytes(sheet), list(self._chosen))

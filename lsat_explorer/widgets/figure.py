@@ -6,14 +6,17 @@ import re
 import sys
 from copy import deepcopy
 from functools import cache
+from importlib import import_module
+from importlib.util import find_spec
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from lsat_explorer.widgets.base import static
 
 __all__ = ["figure_widget"]
 
-_SLOW = "rfc3987_syntax"
+_SELDOM = "nbformat"
 _ONCE = {"_widget_data", "_widget_layout"}
 _EXPORT = re.compile(r"export\s*\{[^{}]*?([\w$]+) as default\s*\}")
 
@@ -59,15 +62,24 @@ def _followed(module: str) -> str:
 
 
 def _figure_widget_class() -> Any:
-    # plotly imports nbformat, that jsonschema, and that compiles 38 grammars to check international addresses, which
-    # neither plotly nor this package ever does: five sixths of the time until the first view is there. Where the module
-    # is missing jsonschema does without, so for this one import it is.
-    hidden = _SLOW not in sys.modules
-    if hidden:
-        sys.modules[_SLOW] = None  # type: ignore[assignment]
+    # plotly imports nbformat, that jsonschema, and that compiles 38 grammars to check international addresses: five
+    # sixths of the time until the first view is there. All that plotly wants of it is its version, in `figure.show()`.
+    seldom = _SELDOM not in sys.modules and find_spec(_SELDOM) is not None
+    if seldom:
+        sys.modules[_SELDOM] = None  # type: ignore[assignment]
     try:
         from plotly.graph_objects import FigureWidget
     finally:
-        if hidden:
-            del sys.modules[_SLOW]
+        if seldom:
+            del sys.modules[_SELDOM]
+    user = sys.modules.get("plotly.io._renderers")
+    if seldom and user is not None:
+        user.nbformat = _Later(_SELDOM)  # type: ignore[attr-defined]
     return FigureWidget
+
+
+class _Later(ModuleType):
+    """A module that is loaded when something of it is first asked for."""
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(import_module(self.__name__), name)

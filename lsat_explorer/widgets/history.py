@@ -1,70 +1,33 @@
-"""The columns of a run's history that figures need, grown with the run instead of built anew at every report."""
+"""The columns of a run's history that figures need."""
 
 from __future__ import annotations
 
 import math
-from array import array
-from collections.abc import Sequence
+from collections.abc import Mapping
 
 import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
 from lsat_explorer.model.piece import Omega
-from lsat_explorer.tune.iterate import Iterate
+from lsat_explorer.tune.iterate import SCALARS
+from lsat_explorer.tune.iterates import Iterates
 from lsat_explorer.widgets.knobs import everyday
 
-__all__ = ["Columns", "OmegaColumns"]
+__all__ = ["OmegaColumns", "history"]
 
 _NAMES = ("number", "loss", "training_loss", "stopping_loss", "step", "residual", "accepted", "seconds")
 
 
-class Columns:
-    """History of a run as float64 columns.
+def history(iterates: Iterates) -> dict[str, NDArray[np.float64]]:
+    """Return what the curves of a run are drawn from, by the names of `Iterate`; nothing before the first iterate.
 
     Examples
     --------
-    >>> Columns().of([])["loss"].shape
-    (0,)
+    >>> history(Iterates())
+    {}
     """
-
-    def __init__(self) -> None:
-        self._columns = {name: array("d") for name in _NAMES}
-
-    def of(self, iterates: Sequence[Iterate]) -> dict[str, NDArray[np.float64]]:
-        """Return the columns of ``iterates``, a list that only ever grows.
-
-        Parameters
-        ----------
-        iterates : sequence of Iterate
-            ``run.iterates``, as long as before or longer.
-
-        Returns
-        -------
-        dict of str to (N,) float64
-            By the names of `Iterate`; copies, so that growing on does not move them.
-        """
-        self.read(iterates)
-        return {name: np.array(column, dtype=np.float64) for name, column in self._columns.items()}
-
-    def read(self, iterates: Sequence[Iterate]) -> None:
-        """Take up what has come; `of` does so by itself."""
-        for iterate in iterates[len(self) :]:
-            for name, column in self._columns.items():
-                column.append(float(getattr(iterate, name)))
-
-    def __len__(self) -> int:
-        return len(self._columns["number"])
-
-    @property
-    def accepted(self) -> int:
-        """Number of accepted steps; the starting point is none."""
-        return max(int(sum(self._columns["accepted"])) - 1, 0)
-
-    @property
-    def rejected(self) -> int:
-        """Number of rejected steps."""
-        return len(self) - int(sum(self._columns["accepted"]))
+    return iterates.columns(*_NAMES) if iterates else {}
 
 
 class OmegaColumns:
@@ -72,55 +35,65 @@ class OmegaColumns:
 
     Examples
     --------
-    >>> sorted(OmegaColumns().of([]))
+    >>> sorted(OmegaColumns().of(Iterates()))
     ['gradient_norm', 'number']
     """
 
     def __init__(self) -> None:
-        self._fixed = {"number": array("d"), "gradient_norm": array("d")}
-        self._rows: dict[str, list[tuple[float, ...]]] = {}
-        self._last: Omega = {}
+        self._entries: dict[str, NDArray[np.float64]] = {}
+        self._count = 0
+        self._last: tuple[int, Omega] = 0, {}
 
-    def of(self, iterates: Sequence[Iterate]) -> dict[str, NDArray[np.float64]]:
+    def of(self, iterates: Iterates) -> dict[str, NDArray[np.float64]]:
         """Return the columns of ``iterates``, a list that only ever grows.
 
         Parameters
         ----------
-        iterates : sequence of Iterate
+        iterates : Iterates
             ``run.iterates``, as long as before or longer.
 
         Returns
         -------
         dict of str to (N,) or (N, 3) float64
             ``"number"``, ``"gradient_norm"``, and each name of ω: the values of a number, or the least, median and
-            greatest entry of a vector.
+            greatest entry of a vector, NaN for an iterate whose vectors were let go before this was asked.
         """
-        for iterate in iterates[len(self._fixed["number"]) :]:
-            for name, column in self._fixed.items():
-                column.append(float(getattr(iterate, name)))
-            self._rows = self._rows or {name: [] for name in iterates[-1].omega}  # the first of a loaded run lack some
-            for name, rows in self._rows.items():
-                value = iterate.omega.get(name)
-                kept = bool(rows) and value is self._last.get(name)  # a rejected step keeps the very tensors
-                rows.append(rows[-1] if kept else _entries(value))
-            self._last = iterate.omega
-        words = [everyday(name) for name in self._rows]
-        shown = [word if words.count(word) == 1 else name for name, word in zip(self._rows, words, strict=True)]
-        columns = {word: _table(rows) for word, rows in zip(shown, self._rows.values(), strict=True)}
-        return {name: np.array(column, dtype=np.float64) for name, column in self._fixed.items()} | columns
+        columns = iterates.columns()
+        numbers = {name: column for name, column in columns.items() if name not in SCALARS}
+        self._read(iterates, len(columns["number"]))
+        named = _worded(numbers | {n: _narrow(values) for n, values in self._entries.items()})
+        return {name: columns[name] for name in ("number", "gradient_norm")} | named
+
+    def _read(self, iterates: Iterates, count: int) -> None:
+        """Take up the vectors of what has come."""
+        for name, entries in self._entries.items():
+            self._entries[name] = np.pad(entries, ((0, count - len(entries)), (0, 0)), constant_values=math.nan)
+        for iterate in iterates.kept_whole(self._count):
+            if iterate.number >= count:  # of a run that goes on meanwhile
+                break
+            place, before = self._last
+            for name, value in iterate.omega.items():
+                if value.ndim and value.numel():
+                    rows = self._entries.setdefault(name, np.full((count, 3), math.nan))
+                    kept = value is before.get(name)  # a rejected step keeps the very tensors
+                    rows[iterate.number] = rows[place] if kept else _ends(value)
+            self._last = iterate.number, iterate.omega
+        self._count = count
 
 
-def _entries(value: Tensor | None) -> tuple[float, ...]:
-    """Return a number, or the least, median and greatest entry of a vector."""
-    if value is None or value.numel() == 0:
-        return (math.nan,)
-    if value.numel() == 1:
-        return (float(value),)
+def _ends(value: Tensor) -> tuple[float, float, float]:
+    """Return the least, median and greatest entry."""
     entries = value.detach().cpu().double().numpy()
     return float(entries.min()), float(np.median(entries)), float(entries.max())
 
 
-def _table(rows: list[tuple[float, ...]]) -> NDArray[np.float64]:
-    widest = max(len(row) for row in rows)
-    values = np.array([row if len(row) == widest else row * widest for row in rows], dtype=np.float64)
-    return values if widest > 1 else values[:, 0]
+def _narrow(values: NDArray[np.float64]) -> NDArray[np.float64]:
+    """Return one column where a vector has one entry."""
+    return values[:, 0] if np.array_equal(values[:, 0], values[:, 2], equal_nan=True) else values
+
+
+def _worded(columns: Mapping[str, NDArray[np.float64]]) -> dict[str, NDArray[np.float64]]:
+    """Return columns by their names in everyday words, where these tell them apart."""
+    words = [everyday(name) for name in columns]
+    shown = [word if words.count(word) == 1 else name for name, word in zip(columns, words, strict=True)]
+    return dict(zip(shown, columns.values(), strict=True))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable
@@ -57,12 +58,12 @@ class Latest(Generic[_Wish]):
             if self._thread is None:
                 self._start()
 
-    def wait(self, timeout: float) -> bool:
-        """Wait until nothing is left to do; return whether that came within ``timeout`` seconds.
+    def wait(self, timeout: float | None) -> bool:
+        """Wait until nothing is left to do; return whether that came within ``timeout`` seconds, if any.
 
         Work that waits for itself does not: it returns at once.
         """
-        end = time.monotonic() + timeout
+        end = math.inf if timeout is None else time.monotonic() + timeout
         with self._changed:
             if threading.current_thread() is self._thread:
                 return True
@@ -70,7 +71,7 @@ class Latest(Generic[_Wish]):
                 left = end - time.monotonic()
                 if left <= 0:
                     return False
-                self._changed.wait(left)
+                self._changed.wait(min(left, threading.TIMEOUT_MAX))
         return True
 
     def close(self) -> None:

@@ -10,7 +10,7 @@ from lsat_explorer.plots.live import run_plotly, update_run
 from lsat_explorer.plots.omega import hide_omega, show_omega, update_omega
 from lsat_explorer.widgets.facts import tolerance
 from lsat_explorer.widgets.figure import figure_widget
-from lsat_explorer.widgets.history import Columns, OmegaColumns
+from lsat_explorer.widgets.history import OmegaColumns, history
 from lsat_explorer.widgets.run_list import KeptRun
 
 __all__ = ["LiveCurves"]
@@ -32,7 +32,6 @@ class LiveCurves:
 
     def __init__(self, clicked: Callable[[int], None]) -> None:
         self.figure = figure_widget(run_plotly({}))
-        self._columns: weakref.WeakKeyDictionary[Any, Columns] = weakref.WeakKeyDictionary()
         self._omegas: weakref.WeakKeyDictionary[Any, OmegaColumns] = weakref.WeakKeyDictionary()
         self._with_omega = False
         curve = next(self.figure.select_traces({"name": "validation loss"}))
@@ -42,10 +41,6 @@ class LiveCurves:
     def _heard(self, _trace: Any, points: Any, _state: Any) -> None:
         if points.xs:
             self._clicked(round(points.xs[0]))
-
-    def columns(self, run: Any) -> Columns:
-        """Return the columns of a run, as far as they were read."""
-        return self._columns.setdefault(run, Columns())
 
     def draw(self, run: Any, recipe: Any, beside: Sequence[KeptRun], marked: int | None) -> None:
         """Show a run as it is.
@@ -61,9 +56,9 @@ class LiveCurves:
         marked : int, optional
             Number of the iterate that is marked.
         """
-        others = {kept.slot: (kept.name, self._history(kept.run)) for kept in beside if kept.run is not run}
+        others = {kept.slot: (kept.name, history(kept.run.iterates)) for kept in beside if kept.run is not run}
         found = {slot: shown for slot, shown in others.items() if slot is not None}
-        update_run(self.figure, self._history(run), tolerance(recipe), found, marked)
+        update_run(self.figure, history(run.iterates), tolerance(recipe), found, marked)
         if self._with_omega:
             update_omega(self.figure, self._omegas.setdefault(run, OmegaColumns()).of(run.iterates))
 
@@ -76,6 +71,3 @@ class LiveCurves:
     def close(self) -> None:
         """Take the figure away."""
         self.figure.close()
-
-    def _history(self, run: Any) -> dict[str, Any]:
-        return self.columns(run).of(run.iterates) if run.iterates else {}

@@ -13,7 +13,7 @@ from lsat_explorer.widgets.base import refuse_unknown
 from lsat_explorer.widgets.cells import end_stale, this_cell
 from lsat_explorer.widgets.controls import COMMANDS, Controls
 from lsat_explorer.widgets.facts import devices, tolerance
-from lsat_explorer.widgets.history import Columns
+from lsat_explorer.widgets.history import history
 from lsat_explorer.widgets.live_curves import LiveCurves
 from lsat_explorer.widgets.run_list import RunList
 from lsat_explorer.widgets.run_table import RunTable
@@ -114,12 +114,15 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
         Parameters
         ----------
         number : int, optional
-            Of the iterate; the marked one by default.
+            Of the iterate; the marked one by default. Where its row weights are no longer kept, the branch begins at
+            the nearest one that has them.
         """
         number = self.controls.marked if number is None else number
         if number is None:
             raise ValueError("No iteration is marked: click a point of the curve, or give its number.")
         kept, wanted = self.table.shown, self.recipe
+        if number in range(len(kept.run.iterates)):
+            number = kept.run.iterates.whole(number).number
         recipe = kept.used if self.planned or kept.run is not self.run else wanted
         run, later = kept.run.branch(number, recipe), wanted if self.planned else None
         self.runs.branching(kept, number)
@@ -177,8 +180,8 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
         """Return curves and numbers as a PNG."""
         from lsat_explorer.plots import explorer_picture
 
-        history = Columns().of(self.run.iterates) if self.run.iterates else {}
-        return explorer_picture(history, tolerance(self.recipe), None, [], self.controls.sentence, self._title())
+        curves = history(self.run.iterates)
+        return explorer_picture(curves, tolerance(self.recipe), None, [], self.controls.sentence, self._title())
 
     def sentence(self) -> str:
         """Return what the view is."""
@@ -189,7 +192,6 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
 
     def _draw(self) -> None:
         """Show the run as it is. Called by the worker's thread, and by the buttons, never by both at once."""
-        self._curves.columns(self.run).read(self.run.iterates)
         activity = self._say()  # words first: the page shows them while the curves are still on their way
         if activity is Activity.STOPPING:
             return  # it has to end now, and its end is reported
@@ -208,8 +210,7 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
     def _say(self) -> Activity:
         """Show counts and words alone, which is quick, and return what the worker is doing."""
         with self._wording:  # a button never waits for the curves of a report under way
-            columns = self._curves.columns(self.run)
-            return self.controls.tell(self.worker, self.recipe, columns, self._shown or self.run)
+            return self.controls.tell(self.worker, self.recipe, self._shown or self.run)
 
     def _redraw(self, _change: Any) -> None:
         """Draw the curves with another mark, or with more panels, or fewer."""

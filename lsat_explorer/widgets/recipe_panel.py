@@ -148,8 +148,8 @@ class RecipePanel(ipywidgets.VBox):
         return None
 
     def _hold(self, builder: FeaturizerBuilder, held: list[str]) -> None:
-        with suppress(TimeoutError, ValueError):  # steps that take so long, or no longer have such names, hold nothing
-            builder.wait()
+        with suppress(ValueError):  # steps that no longer have such names hold nothing
+            builder.wait(timeout=None)
             builder.held = held
         builder.observe(self._take_features, ["featurizer", "held"])
 

@@ -64,7 +64,7 @@ def fit_of(run: Any) -> Fit:
         If the normal equations have no solution at the run's hyper-parameters.
     """
     omega, model = run.omega, run.model
-    numbers = [iterate.number for iterate in run.iterates if iterate.omega is omega]
+    numbers = [iterate.number for iterate in run.iterates.kept_whole() if iterate.omega is omega]
     return Fit(model, omega, max(numbers, default=run.iterates[-1].number))
 
 

@@ -9,7 +9,6 @@ import numpy as np
 import traitlets
 
 from lsat_explorer.plots.curves import count_text
-from lsat_explorer.plots.tiles import graphs_figure, thumbnails_figure
 from lsat_explorer.widgets.base import View
 from lsat_explorer.widgets.row_choice import RowChoice
 from lsat_explorer.widgets.row_filters import confusion_counts, in_cell, in_range
@@ -219,6 +218,8 @@ class WeightBrowser(Shown, RowChoice, View):
 
     def picture(self) -> bytes:
         """Return the first rows of the page as a PNG, with the range of the weights."""
+        from lsat_explorer.plots import graphs_figure, thumbnails_figure
+
         page = self._present()
         rows = page.positions[:_PICTURED]
         by_weight = self._sorting.column == "weight"

@@ -13,7 +13,8 @@ const titled = (text, title, act) => {
   return node;
 };
 
-// place in a sprite of `count` images, `across` of them in a line; a picture of one row is a sprite of one
+// Place in a sprite of `count` images, `across` of them in a line; a picture of one row is a sprite of one. What turning
+// a page does not change is left alone: hundreds of frames are painted at once.
 function paint(frame, shape, url, place = 0, across = 1, count = 1) {
   frame.classList.remove("lsat-browser-graph");
   let image = frame.firstElementChild;
@@ -21,11 +22,14 @@ function paint(frame, shape, url, place = 0, across = 1, count = 1) {
     image = dom("div", { class: "lsat-browser-image" });
     frame.replaceChildren(image);
   }
+  image.style.backgroundImage = url ? `url("${url}")` : "";
+  const cut = [shape, place, across, count].join();
+  if (image.dataset.cut === cut) return;
+  image.dataset.cut = cut;
   const [height, width] = shape, down = Math.ceil(count / across);
   const column = place % across, line = Math.floor(place / across);
   image.style.width = `${Math.min(1, width / height) * 100}%`;
   image.style.height = `${Math.min(1, height / width) * 100}%`;
-  image.style.backgroundImage = url ? `url("${url}")` : "";
   image.style.backgroundSize = `${across * 100}% ${down * 100}%`;
   image.style.backgroundPosition =
     `${across > 1 ? (column / (across - 1)) * 100 : 0}% ${down > 1 ? (line / (down - 1)) * 100 : 0}%`;
