@@ -14,7 +14,7 @@ import lsat_explorer as lsat
 from fake_run import FakeRun
 from lsat_explorer import Iterate
 from lsat_explorer.widgets import cells
-from lsat_explorer.widgets.worker import Activity, Worker
+from lsat_explorer.widgets.worker import Activity, Worker, pause
 
 SOON = 20.0  # seconds that a loaded machine may take; no test waits so long unless it fails
 
@@ -197,6 +197,20 @@ def test_reports_are_coalesced(run: FakeRun) -> None:
     worker.start()
     worker.wait(SOON)
     assert count == [0, 501]
+
+
+def test_reports_that_cost_more_come_less_often(run: FakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert pause(0.25, 0.001) == 0.25
+    assert pause(0.25, 0.015) == pytest.approx(0.5)
+    assert pause(0.25, 10.0) == 1.0
+    monkeypatch.setattr("lsat_explorer.widgets.worker.pause", lambda period, cost: 1000.0)
+    run.last = 50
+    worker = Worker(run, period=0.0)
+    count: list[int] = []
+    worker.listeners.append(lambda: count.append(len(run.iterates)))
+    worker.start()
+    worker.wait(SOON)
+    assert count == [0, 1, 51]
 
 
 def test_the_thread_takes_the_callers_number_of_threads(run: FakeRun) -> None:

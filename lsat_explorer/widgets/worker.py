@@ -17,6 +17,7 @@ from lsat_explorer.widgets.threads import begun, closed_at_exit, held_threads, r
 __all__ = ["Activity", "Pullable", "Worker"]
 
 PERIOD = 0.25  # seconds between two reports: above 4 Hz drawing costs a fast tuner a third of its speed
+SHARE = 0.03  # of the time that reports are to take: where they cost more they come less often, to a fourth as often
 _GLANCE = 0.05  # seconds until a thread that waits for another looks whether it is to stop
 
 
@@ -49,6 +50,11 @@ class Activity(Enum):
     def busy(self) -> bool:
         """Whether the thread is computing now."""
         return self in (Activity.PREPARING, Activity.RUNNING, Activity.STOPPING)
+
+
+def pause(period: float, cost: float) -> float:
+    """Return the seconds from a report that took ``cost`` of processor time to the next one."""
+    return min(max(period, cost / SHARE), 4 * period)
 
 
 class Worker:
@@ -263,8 +269,13 @@ class Worker:
                 begun, yielded = True, time.monotonic()
                 self._count_step()
                 if time.monotonic() >= due and not self._stop.is_set():  # the end is reported anyway
-                    self.report()
-                    due = time.monotonic() + self.period
+                    due = self._report_in_time()
+
+    def _report_in_time(self) -> float:
+        """Report, and return when the next one is due."""
+        began = time.thread_time()
+        self.report()
+        return time.monotonic() + pause(self.period, time.thread_time() - began)
 
     def _wait_for_others(self) -> None:
         while self._after and not self._stop.is_set():
