@@ -38,7 +38,7 @@ class Case:
 
 
 CASES = {
-    "digits": Case(datasets.digits, (8, 8), 400),
+    "digits": Case(datasets.digits, (8, 8), 640),
     "images": Case(lambda: random_images(5_000), (28, 28), 60),
 }
 """The digits that ship with scikit-learn, and random images of the size of the paper's small set."""
