@@ -89,6 +89,7 @@ from .tune import (
 if TYPE_CHECKING:
     from . import explain, plots, widgets
     from .data import datasets
+    from .estimators import TunedLeastSquaresClassifier, TunedLeastSquaresRegressor
 
 __version__ = "0.1.0"
 
@@ -154,6 +155,8 @@ __all__ = [
     "Status",
     "Sum",
     "SumSquares",
+    "TunedLeastSquaresClassifier",
+    "TunedLeastSquaresRegressor",
     "ZeroSum",
     "available_devices",
     "constrained_least_squares",
@@ -172,6 +175,8 @@ __all__ = [
 ]
 
 _LAZY = {
+    "TunedLeastSquaresClassifier": "lsat_explorer.estimators:TunedLeastSquaresClassifier",
+    "TunedLeastSquaresRegressor": "lsat_explorer.estimators:TunedLeastSquaresRegressor",
     "datasets": "lsat_explorer.data.datasets",
     "explain": "lsat_explorer.explain",
     "plots": "lsat_explorer.plots",
@@ -183,9 +188,11 @@ def __getattr__(name: str) -> Any:
     """Load what is heavy when it is first asked for."""
     if name not in _LAZY:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    module = importlib.import_module(_LAZY[name])
-    globals()[name] = module
-    return module
+    module, _, attribute = _LAZY[name].partition(":")
+    found: Any = importlib.import_module(module)
+    found = getattr(found, attribute) if attribute else found
+    globals()[name] = found
+    return found
 
 
 def __dir__() -> list[str]:

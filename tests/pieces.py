@@ -45,7 +45,7 @@ EXAMPLES: dict[str, list[Piece]] = {
     "CustomLoss": [m.CustomLoss("log cosh")],
     "Diagonal": [m.Diagonal(), m.Diagonal(block="b", log_weight=-1.0)],
     "Memory": [m.Memory()],
-    "Chunks": [m.Chunks(), m.Chunks(rows=7)],
+    "Chunks": [m.Chunks(), m.Chunks(rows=7), m.Chunks(memory="1.5 GB")],
     "EarlyStopping": [m.EarlyStopping(), m.EarlyStopping(patience=3)],
     "FixedWeights": [m.FixedWeights([0, *np.linspace(0.5, 2.0, ROWS - 1)])],
     "FromModule": [m.FromModule("small network"), m.FromModule("a linear map")],

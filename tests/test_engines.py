@@ -13,6 +13,7 @@ from lsat_explorer.engines import ChunkRows, Interrupted
 from lsat_explorer.engines.loaded import rows_to_prepare
 from lsat_explorer.engines.memory import MemoryRows
 from lsat_explorer.engines.room import NotEnoughMemory
+from lsat_explorer.model.piece import within
 
 CHUNKS = lsat.Chunks(rows=37)
 
@@ -92,6 +93,28 @@ def test_no_more_rows_than_a_chunk_are_held(data: lsat.Data, monkeypatch: pytest
     assert set(sizes) == {37, len(data.train) % 37, len(data.validation) % 37}
 
 
+@pytest.mark.parametrize("name", ["weighted", "both"])
+def test_an_evaluation_reads_each_chunk_once_and_forms_what_it_needs(data, monkeypatch, name) -> None:
+    problem = lsat.Problem(RECIPES[name].replace(engine=CHUNKS), data)
+    at = problem.evaluate(problem.init())  # what stands still is summed once
+    read, formed = [], []
+    reads, forms = ChunkRows._read, MemoryRows._formed
+    monkeypatch.setattr(ChunkRows, "_read", lambda self, *how: read.append(len(self)) or reads(self, *how))
+    monkeypatch.setattr(MemoryRows, "_formed", lambda self, block: formed.append(block) or forms(self, block))
+    problem.evaluate(problem.init())
+    assert read == [len(data.train)] * 6 + [len(data.validation)] * 4
+    assert len(formed) == 10 * len(problem.columns)
+    moving = problem.parts[0].rows.moving(within("featurizer", at.omega))
+    formed.clear()
+    problem.parts[0].rows.still_sum()
+    assert set(formed) == set(problem.parts[0].rows.still)
+    formed.clear()
+    zeros = torch.zeros(len(data.train), 1, dtype=torch.float64)
+    factors = {name: [(zeros, zeros[: problem.prepared.parts[name].width])] for name in problem.parts[0].rows.moves}
+    problem.parts[0].rows.pull_back(moving, factors)
+    assert set(formed) == set(problem.parts[0].rows.moves)
+
+
 def test_inputs_mapped_from_a_file_are_left_there(tmp_path, data: lsat.Data) -> None:
     np.save(tmp_path / "X.npy", data.train.inputs.numpy())
     mapped = torch.from_numpy(np.load(tmp_path / "X.npy", mmap_mode="r+"))
@@ -125,6 +148,7 @@ def test_a_stop_is_heard_between_chunks(data: lsat.Data) -> None:
         (lsat.Memory(), "all 200 rows of 13 features at once", "rows=64"),
         (lsat.Chunks(rows=37), "Chunks(rows=37)", "rows=16"),
         (lsat.Chunks(rows=10**6), "Chunks(rows=1000000)", "rows=64"),
+        (lsat.Chunks(memory="1 GB"), 'Chunks(memory="1 GB")', "rows=64"),
     ],
 )
 @pytest.mark.parametrize(
@@ -184,3 +208,16 @@ def test_a_featurizer_of_very_many_chunks_is_prepared_on_some_rows(monkeypatch) 
     assert torch.equal(some, rows_to_prepare(lsat.Chunks(rows=9), train, 3)[0])
     assert not torch.equal(some, rows_to_prepare(lsat.Chunks(rows=9), train, 4)[0])
     assert rows_to_prepare(lsat.Memory(), train, 3)[0] is train.inputs
+    assert len(rows_to_prepare(lsat.Chunks(memory="0.2 kB"), train, 3)[0]) == 10
+    assert len(rows_to_prepare(lsat.Chunks(memory="400 kB"), train, 3)[0]) == 50
+
+
+def test_a_chunk_takes_the_memory_that_it_may(data: lsat.Data) -> None:
+    # a row: twice 12 inputs of 8 bytes, and twice 13 features of 8
+    problem = lsat.Problem(lsat.Recipe(engine=lsat.Chunks(memory="20 kB")), data)
+    assert [cut.stop - cut.start for cut in problem.parts[0].rows._cuts] == [50, 50, 50, 50]
+    with pytest.raises(ValueError, match="memory is '512', expected a size"):
+        lsat.Chunks(memory="512")
+    with pytest.raises(ValueError, match="give one of them"):
+        lsat.Chunks(rows=7, memory="1 GB")
+    assert [lsat.Chunks(memory=size).rows_of(1000) for size in ("2kB", "1.5 MB", "1 GiB")] == [2, 1500, 1073741]

@@ -283,3 +283,18 @@ def test_large_close_numbers_survive_float32():
         block = featurizer.prepare(rows, Y, generator()).parts[""]
         exact = block.features(block.init(), block.precompute(rows))
         assert (block.features(block.init(), block.precompute(rows).float()) - exact).abs().max() < 1e-5
+
+
+@pytest.mark.parametrize("kernel", ["softmax", "gaussian"])
+def test_the_slope_of_memberships_is_that_of_torch(kernel):
+    generator = torch.Generator().manual_seed(0)
+    X = torch.randn(40, 5, generator=generator, dtype=torch.float64)
+    block = lsat.KMeansArchetypes(total=4, kernel=kernel).prepare(X, X[:, :1], generator).parts[""]
+    omega = {"log_scale": torch.tensor(0.3, dtype=torch.float64)}
+    computed = block.precompute(X)
+    jacobian = torch.autograd.functional.jacobian
+    expected = jacobian(lambda sigma: block.features({"log_scale": sigma}, computed), omega["log_scale"])
+    before = block.features(omega, computed)
+    torch.testing.assert_close(block.slope(omega, computed, before), expected, rtol=1e-12, atol=1e-14)
+    assert torch.equal(before, block.features(omega, computed))  # neither is changed in place
+    assert torch.equal(computed, block.precompute(X))

@@ -39,6 +39,7 @@ BELOW: dict[str, set[str]] = {
     "explain": {"solve", "engines", "data", "model", "tune"},
     "plots": set(),
     "widgets": {"engines", "data", "model", "tune", "explain", "plots"},
+    "estimators": {"data", "model", "tune", "plots", "widgets"},
 }
 
 

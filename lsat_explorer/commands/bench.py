@@ -18,6 +18,7 @@ BENCHES: dict[str, str] = {
     "noise": "lsat_explorer.bench.noise",
     "paper": "lsat_explorer.bench.paper",
     "peers": "lsat_explorer.bench.peers",
+    "scale": "lsat_explorer.bench.scale",
     "step": "lsat_explorer.bench.step",
 }
 

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 
 from lsat_explorer.data.images import PixelScale, check_image_shape
 from lsat_explorer.data.labels import Task, infer_task, strata
 from lsat_explorer.data.partition import partition
-from lsat_explorer.data.split import SPLITS, Split, counted, make_splits, positions
-from lsat_explorer.data.tables import Table, default_names, read_table, shown
+from lsat_explorer.data.parts import check_parts, chosen_inputs, given_splits, read_split
+from lsat_explorer.data.rows import read_rows
+from lsat_explorer.data.split import SPLITS, Split, counted, make_splits
+from lsat_explorer.data.tables import Table, default_names, read_table
 
 __all__ = ["Data", "Split"]
 
@@ -23,8 +25,8 @@ __all__ = ["Data", "Split"]
 class Data:
     """Rows to fit (train), rows that judge the fit while tuning (validation), rows kept for the end (test).
 
-    Made by :meth:`from_arrays`, :meth:`from_splits` or ``lsat_explorer.datasets``. Two are equal when they are the
-    same object.
+    Made by :meth:`from_arrays`, :meth:`from_splits`, :meth:`from_rows` or ``lsat_explorer.datasets``. Two are equal
+    when they are the same object.
 
     Where the test rows decide when to stop tuning (early stopping), they no longer tell the error on new rows: `final`
     keeps rows for that, to be looked at once.
@@ -69,27 +71,9 @@ class Data:
     source: str = field(kw_only=True, default="")
 
     def __post_init__(self) -> None:
-        features, outputs = self.train.inputs.shape[1], self.train.targets.shape[1]
-        for name, split in self._splits().items():
-            shape = (split.inputs.shape[1], split.targets.shape[1])
-            if shape != (features, outputs):
-                raise ValueError(
-                    f"the {name} split has {shape[0]} features and {shape[1]} outputs, the train split {features} and "
-                    f"{outputs}; give every split the same columns"
-                )
-        if self.task not in ("classification", "regression"):
-            raise ValueError(f"task is {self.task!r}, expected 'classification' or 'regression'; pass one of these")
-        if (self.task == "classification") != (self.classes is not None) or len(self.classes or ()) not in (0, outputs):
-            raise ValueError(
-                f"classes are {shown(self.classes)} for {self.task} with {outputs} target columns, expected one class "
-                f"per column in classification and None in regression; Data.from_splits sets them"
-            )
-        if len(self.feature_names) != features:
-            raise ValueError(
-                f"feature_names has {len(self.feature_names)} names for {features} features; give one per column of X"
-            )
+        check_parts(self._splits(), self.task, self.classes, self.feature_names)
         if self.image_shape is not None:
-            check_image_shape(self.image_shape, features)
+            check_image_shape(self.image_shape, len(self.feature_names))
 
     @classmethod
     def from_arrays(
@@ -188,36 +172,73 @@ class Data:
         >>> Data.from_splits(train=(X, y), validation=(X[:2], y[:2]))
         Data(data: 4 training, 2 validation rows, 4 features, 1 output)
         """
-        tables = {}
-        for split, pair in zip(SPLITS, (train, validation, test, final), strict=True):
-            if pair is None and split in ("test", "final"):
-                continue
-            if not isinstance(pair, tuple | list) or len(pair) != 2:
-                raise ValueError(f"{split} is a {type(pair).__name__}, expected a pair (X, y); pass {split}=(X, y)")
-            table = read_table(*pair, image_shape=image_shape, split=SPLITS[split])
-            tables[split] = table.take(np.arange(len(table)))
+        given = given_splits(train, validation, test, final)
+        tables = {split: read_split(split, pair, image_shape) for split, pair in given.items()}
         task = infer_task(tables["train"].outcome, task)
         return cls._of(tables, task, image_shape, feature_names, name)
 
     @classmethod
-    def _of(
+    def from_rows(
         cls,
-        tables: dict[str, Table],
-        task: Task,
-        image_shape: Sequence[int] | None,
-        feature_names: Sequence[Any] | None,
-        name: str,
+        train: Any,
+        validation: Any,
+        test: Any = None,
+        *,
+        final: Any = None,
+        target: str | Sequence[str] | None = None,
+        task: Task | None = None,
+        image_shape: Sequence[int] | None = None,
+        feature_names: Sequence[Any] | None = None,
+        folder: str | Path | None = None,
+        name: str = "data",
     ) -> Data:
-        """Check what concerns all splits at once, and encode them alike."""
+        """Take divided rows of which memory has no room for the inputs: these stay on disk.
+
+        All are read once, and checked as in :meth:`from_splits`. Inputs in an .npy file of float32 or float64 are used
+        where they are, others copied to a file that goes with them. Tune with ``Recipe(engine=Chunks(memory="1 GB"))``.
+
+        Parameters
+        ----------
+        train, validation, test, final
+            Each a pair (X, y) of .npy paths, or of an array that is read by slices (a memory map, zarr, h5py) and y;
+            or the path of a Parquet file, or of a folder of them; or pairs (X, y) of some rows each: an iterable, or a
+            function that returns one.
+        target
+            Name of the Parquet column with y, or the names of several.
+        task, image_shape, feature_names, name
+            As in :meth:`from_splits`.
+        folder
+            Where to put copies; the system's folder for temporary files where None.
+
+        Raises
+        ------
+        ValueError, OSError
+            As in :meth:`from_splits`; for a file that is cut off, a column that a part lacks, a disk without room.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> X, y = np.eye(4), np.array([0.5, 1.5, 2.5, 3.5])
+        >>> Data.from_rows(train=[(X, y), (X + 1, y)], validation=(X[:2], y[:2]))
+        Data(data: 8 training, 2 validation rows, 4 features, 1 output)
+        """
+        given = given_splits(train, validation, test, final)
+        tables, files = read_rows(given, target=target, image_shape=image_shape, folder=folder)
+        task = infer_task(tables["train"].outcome, task)
+        return cls._of(tables, task, image_shape, feature_names, name, files)
+
+    @classmethod
+    def _of(
+        cls, tables: dict[str, Table], task: Task, image_shape: Any, feature_names: Any, name: str, files: Any = None
+    ) -> Data:
+        """Check what concerns all splits at once, and encode them alike; inputs on disk are checked already."""
         features = tables["train"].inputs.shape[1]
         shape = None if image_shape is None else check_image_shape(image_shape, features)
         names = feature_names if feature_names is not None else tables["train"].names or default_names(features, shape)
-        splits, classes = make_splits(tables, task)
+        made, classes = make_splits(tables, task, finite=bool(files))
+        parts: Any = made | {split: replace(made[split], inputs=rows) for split, rows in (files or {}).items()}
         return cls(
-            splits["train"],
-            splits["validation"],
-            splits.get("test"),
-            final=splits.get("final"),
+            **parts,
             task=task,
             classes=classes,
             feature_names=tuple(str(name) for name in names),
@@ -261,14 +282,8 @@ class Data:
             raise ValueError(
                 f"the rows of {self.name} are not images; make the Data with image_shape=(h, w) to show them"
             )
-        splits = self._splits()
-        if split not in splits:
-            raise ValueError(
-                f"{self.name} has no split {split!r}, expected one of {', '.join(splits)}; pass one of these"
-            )
-        inputs = splits[split].inputs
-        chosen = torch.from_numpy(positions(indices, len(inputs), split))
-        grey = self._grey_levels.grey(inputs[chosen].numpy())
+        inputs = chosen_inputs(self._splits(), split, indices, self.name)
+        grey = self._grey_levels.grey(inputs.numpy())
         shape = self.image_shape[:2] if self.image_shape[2:] == (1,) else self.image_shape
         return grey.reshape(-1, *shape)
 

@@ -8,12 +8,13 @@ from concurrent.futures import ThreadPoolExecutor
 import torch
 from torch import Tensor
 
+from ..data.on_disk import RowsOnDisk
 from ..model.piece import Omega
 from ..model.prepared import Prepared
 from ..solve.precision import Precision
 from .memory import MemoryRows
 from .moving import Factors, Moving
-from .row_sums import RowSums
+from .row_sums import RowSums, Sums
 
 __all__ = ["ChunkRows"]
 
@@ -21,7 +22,7 @@ __all__ = ["ChunkRows"]
 class ChunkRows(RowSums):
     """Inputs and targets of one split, a chunk of rows at a time as `MemoryRows`.
 
-    The inputs stay where they are, in the host's memory or in a mapped file. Each pass reads them in order, and the
+    The inputs stay where they are, in the host's memory or on disk. Each pass reads them in order, and the
     next chunk while the present one is worked on. Features are formed anew on every pass; what stands still is summed
     once. The numbers are those of `MemoryRows`, but for the order of sums.
 
@@ -53,21 +54,29 @@ class ChunkRows(RowSums):
         self._prepared, self._held, self._moving = prepared, omega, moving
         self._precision, self._device = precision, device
 
-    def _read(self, rows: slice) -> Tensor:
-        chunk = self._inputs[rows]
+    def _read(self, rows: slice, buffer: Tensor) -> Tensor:
+        inputs = self._inputs
+        if isinstance(inputs, RowsOnDisk):
+            # Not out of the map, whose pages would count as memory of this process once they were looked at.
+            chunk = inputs.read(rows, buffer)
+        else:
+            chunk = buffer[: rows.stop - rows.start].copy_(inputs[rows])
         if self._device.type == "cuda":
             return chunk.pin_memory().to(self._device, non_blocking=True)
-        return chunk.clone()  # out of a mapped file, in this thread
+        return chunk
 
     def _parts(self) -> Iterator[tuple[slice, MemoryRows]]:
-        """Yield chunks of rows, the next one being read meanwhile."""
+        """Yield chunks of rows, each until the next, which is read meanwhile."""
+        # Two buffers for the whole pass: what is taken and freed chunk by chunk leaves holes between what stays.
+        most = max(cut.stop - cut.start for cut in self._cuts)
+        buffers = [torch.empty(most, self._inputs.shape[1], dtype=self._inputs.dtype) for _ in range(2)]
         with ThreadPoolExecutor(1, "rows") as reader:
-            coming = reader.submit(self._read, self._cuts[0])
+            coming = reader.submit(self._read, self._cuts[0], buffers[0])
             for number, rows in enumerate(self._cuts):
                 self._check()
                 inputs = coming.result()
                 if number + 1 < len(self._cuts):
-                    coming = reader.submit(self._read, self._cuts[number + 1])
+                    coming = reader.submit(self._read, self._cuts[number + 1], buffers[(number + 1) % 2])
                 yield rows, self._part(rows, inputs)
 
     def _part(self, rows: slice, inputs: Tensor) -> MemoryRows:
@@ -80,6 +89,7 @@ class ChunkRows(RowSums):
             precision=self._precision,
             device=self._device,
             log_weight=None if self._log_weight is None else self._log_weight[rows],
+            seldom=True,
             fleeting=True,
             check=self._check,
         )
@@ -91,7 +101,10 @@ class ChunkRows(RowSums):
 
     def predict(self, moving: Moving, theta: Tensor) -> Tensor:
         """Return X θ (N, m) in the rows' dtype."""
-        return torch.cat([part.predict(part.moving(moving.omega), theta) for _, part in self._parts()])
+        result = torch.empty(len(self), theta.shape[1], dtype=self.dtype, device=self._device)
+        for cut, part in self._parts():
+            result[cut] = part.predict(part.moving(moving.omega), theta)
+        return result
 
     def transposed(self, moving: Moving, rows: Tensor) -> Tensor:
         """Return Xᵀ ``rows`` (n, m) in float64 from (N, m) rows."""
@@ -111,16 +124,14 @@ class ChunkRows(RowSums):
         """Return [X_s, Y]ᵀ W² [X_s, Y] of the still blocks, every product in float64."""
         return _sum(part.still_sum() for _, part in self._parts())
 
-    def weighted_sum(self, weight: Tensor) -> Tensor:
-        """Return [X_s, Y]ᵀ diag(``weight``) [X_s, Y] of the still blocks, summed in float64."""
-        return _sum(part.weighted_sum(weight[cut]) for cut, part in self._parts())
-
-    def moved_row(self, moving: Moving, weight: Tensor | None) -> Tensor:
-        """Return X_bᵀ diag(``weight``) [X, Y] (n_b, n + m) of the blocks that moved; None for weights that are held."""
-        return _sum(
-            part.moved_row(part.moving(moving.omega), None if weight is None else weight[cut])
-            for cut, part in self._parts()
-        )
+    def sums(self, moving: Moving, weight: Tensor | None, least: Tensor | None) -> Sums:
+        """Return all that an evaluation needs of the rows, each chunk read once."""
+        still: Tensor | None = None
+        moved: Tensor | None = None
+        for cut, part in self._parts():
+            found = part.sums(part.moving(moving.omega), None if weight is None else weight[cut], least)
+            still, moved = _plus(still, found.still), _plus(moved, found.moved)
+        return Sums(still, moved)
 
     def pull_back(self, moving: Moving, gradients: Mapping[str, list[Factors]]) -> Omega:
         """Return Σ_b ⟨∂ψ/∂X_b, ∂X_b/∂ω⟩ by entry of ω, local names, with ∂ψ/∂X_b = Σ L Rᵀ of ``gradients[b]``."""
@@ -138,3 +149,8 @@ def _sum(terms: Iterator[Tensor]) -> Tensor:
     for term in terms:
         total += term
     return total
+
+
+def _plus(total: Tensor | None, term: Tensor | None) -> Tensor | None:
+    """Return the sum of two matrices, added into the first, of which one may be absent."""
+    return term if total is None else total if term is None else total.add_(term)

@@ -8,14 +8,19 @@ import torch
 from torch import Tensor
 
 from ..data.data import Split
+from ..data.on_disk import RowsOnDisk
 from ..model.engines import Chunks, Engine
 from ..model.piece import Omega
 from ..model.prepared import Prepared
+from ..solve.gram import CHUNK
 from .chunks import ChunkRows
 from .memory import MemoryRows
 from .row_sums import RowSums
 
 __all__ = ["load_rows", "rows_to_prepare"]
+
+_AT_ONCE = 2**25
+"""Bytes of a chunk on a CPU beyond which products are no faster, and taking its memory anew costs more than they do."""
 
 _PREPARED = 100_000
 """Most rows that a featurizer is prepared on where they come in chunks."""
@@ -26,7 +31,7 @@ def load_rows(
     prepared: Prepared,
     inputs: Tensor,
     targets: Tensor,
-    held: Omega,
+    omega: Omega,
     moves: set[str],
     seldom: bool,
     /,
@@ -34,13 +39,27 @@ def load_rows(
 ) -> RowSums:
     """Return the rows; the arguments are those of `MemoryRows`."""
     if isinstance(engine, Chunks):
-        return ChunkRows(engine.rows, prepared, inputs, targets, held, moves, **options)
-    return MemoryRows(prepared, inputs, targets, held, moves, seldom=seldom, **options)
+        n = sum(block.width for block in prepared.parts.values())
+        held = max(options["precision"].rows.itemsize, inputs.element_size())
+        row = 2 * inputs.shape[1] * inputs.element_size() + 2 * n * held  # a block is formed before it is put in place
+        rows = engine.rows_of(row)
+        if engine.memory is not None and options["device"].type == "cpu":
+            rows = min(rows, max(_AT_ONCE // row, CHUNK))
+        return ChunkRows(rows, prepared, inputs, targets, omega, moves, **options)
+    return MemoryRows(prepared, inputs, targets, omega, moves, seldom=seldom, **options)
 
 
 def rows_to_prepare(engine: Engine | str, train: Split, seed: int) -> tuple[Tensor, Tensor]:
-    """Return the rows that a featurizer is prepared on: all, or of more than 100,000 in chunks so many at random."""
-    if not isinstance(engine, Chunks) or len(train) <= _PREPARED:
+    """Return the rows that a featurizer is prepared on: all, or a number of them at random where they come in chunks.
+
+    It is 100,000, or as many as the memory for a chunk has room for, but no fewer than 2,000.
+    """
+    if not isinstance(engine, Chunks):
         return train.inputs, train.targets
-    chosen = torch.randperm(len(train), generator=torch.Generator().manual_seed(seed))[:_PREPARED].sort().values
-    return train.inputs[chosen], train.targets[chosen]
+    inputs, count = train.inputs, _PREPARED
+    if engine.memory is not None:  # in their own type, and as float64 twice
+        count = min(max(engine.rows_of(inputs.shape[1] * (inputs.element_size() + 16)), _PREPARED // 50), count)
+    if len(train) <= count:
+        return inputs, train.targets
+    chosen = torch.randperm(len(train), generator=torch.Generator().manual_seed(seed))[:count].sort().values
+    return inputs.take(chosen) if isinstance(inputs, RowsOnDisk) else inputs[chosen], train.targets[chosen]

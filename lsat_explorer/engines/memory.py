@@ -13,7 +13,7 @@ from ..model.prepared import Block, Prepared
 from ..solve.gram import CHUNK, READ, Rows, gram, multiply, product
 from ..solve.precision import Precision
 from .moving import Factors, Moving, pull_back, transformed
-from .row_sums import RowSums
+from .row_sums import RowSums, Sums
 from .side import AsRead, Side
 from .stairs import Stairs
 
@@ -53,10 +53,11 @@ class MemoryRows(RowSums):
     log_weight : Tensor (N,), optional
         Log weights of the rows where they are not tuned; None where all weigh one, or where they are tuned.
     seldom : bool
-        Whether evaluations read the rows only for what stands still: light blocks are then computed as they are read,
-        and take no memory. No row weight may be tuned.
+        Whether evaluations read the rows only for what stands still, or once: light blocks are then computed as they
+        are read, and take no memory. Unless the rows are fleeting, no row weight may be tuned.
     fleeting : bool
-        Whether the rows are gone after one pass: no second copy of them is then made to multiply faster.
+        Whether the rows are gone after one pass: blocks are then formed only where the pass asks for them, and no
+        second copy is made to multiply faster.
     check : callable
         Called between row chunks; raises `Interrupted` to end the work.
     """
@@ -78,28 +79,40 @@ class MemoryRows(RowSums):
     ) -> None:
         super().__init__(prepared.columns(), moving, targets, precision=precision, device=device, check=check)
         self._weight = None if log_weight is None else (2 * log_weight).exp()
-        self._moving = {name: prepared.parts[name] for name in self.columns if name in moving}
+        self._prepared, self._held, self._inputs = prepared.parts, omega, inputs
+        self._device, self._seldom, self._fleeting = device, seldom, fleeting
         self._computed: dict[str, Tensor] = {}
         self._still: dict[str, Any] = {}
-        for name, block in prepared.parts.items():
-            local = within(name, omega)
-            if name in moving:
-                self._computed[name] = self._by_chunks(block, local, inputs, True, device)
-            elif block.passes_inputs and inputs.dtype == self.dtype:
-                self._still[name] = inputs.to(device)
-            elif seldom and block.light:
-                self._still[name] = AsRead(block, local, inputs.to(device), self.dtype)
-            else:
-                self._still[name] = self._by_chunks(block, local, inputs, False, device)
-        self._fleeting = fleeting
         self._repeated: Stairs | Side | None = None
+        if not fleeting:
+            for name in self.columns:
+                self._stored(name)
+            self._inputs = inputs.new_empty(0, inputs.shape[1])  # not to be kept for nothing
 
-    def _by_chunks(self, block: Block, omega: Omega, inputs: Tensor, moves: bool, device: torch.device) -> Tensor:
-        result = torch.empty(0, dtype=self.dtype, device=device)
+    def _stored(self, name: str) -> Any:
+        """Return a still block, or of one that moves what does not depend on ω, formed when it is first asked for."""
+        store = self._computed if name in self.moves else self._still
+        if name not in store:
+            store[name] = self._formed(name)
+        return store[name]
+
+    def _formed(self, name: str) -> Any:
+        block, local = self._prepared[name], within(name, self._held)
+        inputs = self._inputs if block.looks else self._inputs[:, :1]
+        if name in self.moves:
+            return self._by_chunks(block, local, inputs, True)
+        if block.passes_inputs and inputs.dtype == self.dtype:
+            return inputs.to(self._device)
+        if self._seldom and block.light:
+            return AsRead(block, local, inputs.to(self._device), self.dtype)
+        return self._by_chunks(block, local, inputs, False)
+
+    def _by_chunks(self, block: Block, omega: Omega, inputs: Tensor, moves: bool) -> Tensor:
+        result = torch.empty(0, dtype=self.dtype, device=self._device)
         chunk = max(_LEAST, _NUMBERS // max(inputs.shape[1], 1))
         for start in range(0, len(inputs), chunk):
             self._check()
-            computed = block.precompute(inputs[start : start + chunk].to(device).double())
+            computed = block.precompute(inputs[start : start + chunk].to(self._device).double())
             rows = computed if moves else block.features(omega, computed)
             if not start:  # the first chunk tells the width
                 result = result.new_empty(len(inputs), *rows.shape[1:])
@@ -109,13 +122,13 @@ class MemoryRows(RowSums):
     def moving(self, omega: Omega) -> Moving:
         """Return the blocks that depend on ω at ``omega``, local names."""
         blocks = {
-            name: transformed(block, within(name, omega), self._computed[name], self._check)
-            for name, block in self._moving.items()
+            name: transformed(self._prepared[name], within(name, omega), self._stored(name), self._check)
+            for name in self.moves
         }
         return Moving(omega, blocks)
 
     def _blocks(self, moving: Moving) -> dict[str, Any]:
-        return {n: self._still[n] if n in self._still else moving.blocks[n] for n in self.columns}
+        return {n: moving.blocks[n] if n in self.moves else self._stored(n) for n in self.columns}
 
     def predict(self, moving: Moving, theta: Tensor) -> Tensor:
         """Return X θ (N, m) in the rows' dtype."""
@@ -157,21 +170,26 @@ class MemoryRows(RowSums):
 
     def still_sum(self) -> Tensor:
         """Return [X_s, Y]ᵀ W² [X_s, Y] of the still blocks, every product in float64."""
-        side = Side([*self._still.values(), self.targets])
-        return gram(side, weight=self._weight, precise=True, check=self._check)
+        return gram(self._beside_targets(), weight=self._weight, precise=True, check=self._check)
 
-    def weighted_sum(self, weight: Tensor) -> Tensor:
-        """Return [X_s, Y]ᵀ diag(``weight``) [X_s, Y] of the still blocks, summed in float64."""
-        return self._again().gram(weight, self._precise, self._check)
+    def _beside_targets(self) -> Side:
+        return Side([*(self._stored(name) for name in self.still), self.targets])
+
+    def sums(self, moving: Moving, weight: Tensor | None, least: Tensor | None) -> Sums:
+        """Return all that an evaluation needs of the rows."""
+        still = None
+        if weight is not None and self.still:
+            still = self._again().gram(weight if least is None else weight - least, self._precise, self._check)
+        return Sums(still, self._moved_row(moving, weight) if self.moves else None)
 
     def _again(self) -> Stairs | Side:
         """Return the still blocks and the targets side by side, as each evaluation multiplies them again."""
         if self._repeated is None:
-            side = Side([*self._still.values(), self.targets])
+            side = self._beside_targets()
             self._repeated = side if self._fleeting else Stairs.of(side) or side
         return self._repeated
 
-    def moved_row(self, moving: Moving, weight: Tensor | None) -> Tensor:
+    def _moved_row(self, moving: Moving, weight: Tensor | None) -> Tensor:
         """Return X_bᵀ diag(``weight``) [X, Y] (n_b, n + m) of the blocks that moved; None for weights that are held.
 
         What is narrow is multiplied together, the rows in one order: memberships that add up to the constant do so in
@@ -199,7 +217,9 @@ class MemoryRows(RowSums):
         """Return Σ_b ⟨∂ψ/∂X_b, ∂X_b/∂ω⟩ by entry of ω, local names, with ∂ψ/∂X_b = Σ L Rᵀ of ``gradients[b]``."""
         result: Omega = {}
         for name, factors in gradients.items():
-            block, computed = self._moving[name], self._computed[name]
-            found = pull_back(block, within(name, moving.omega), computed, factors, self._check)
+            block, computed = self._prepared[name], self._stored(name)
+            found = pull_back(
+                block, within(name, moving.omega), computed, moving.blocks.get(name), factors, self._check
+            )
             result |= prefixed(name, found)
         return result

@@ -40,21 +40,33 @@ def transformed(block: Block, omega: Omega, computed: Tensor, check: Check) -> T
     return result
 
 
-def pull_back(block: Block, omega: Omega, computed: Tensor, gradient: list[Factors], check: Check) -> Omega:
+def pull_back(
+    block: Block, omega: Omega, computed: Tensor, features: Tensor | None, gradient: list[Factors], check: Check
+) -> Omega:
     """Return ⟨Σ L Rᵀ, ∂X_b/∂ω⟩ by entry of ω, a sum over the factors L (N, q) and R (n_b, q) of ``gradient``.
 
-    Chunks of features are formed once more, while they are in the processor's cache: keeping what a whole pass needs to
-    go back takes several times their memory, and no less time.
+    Where a block's ``features`` (N, n_b) are not at hand, or do not tell its slope, chunks of them are formed once
+    more: keeping what a whole pass needs to go back takes several times their memory.
     """
-    leaves = {name: value.detach().requires_grad_() for name, value in omega.items()}
     total = {name: torch.zeros_like(value) for name, value in omega.items()}
     for start in range(0, len(computed), READ):
         check()
-        with torch.enable_grad():
-            rows = block.features(leaves, computed[start : start + READ])
-        seed = sum((left[start : start + READ] @ right.mT for left, right in gradient), torch.zeros_like(rows))
-        found = torch.autograd.grad(rows, list(leaves.values()), seed, allow_unused=True)
-        for name, value in zip(total, found, strict=True):
-            if value is not None:
-                total[name] += value
+        rows = slice(start, start + READ)
+        seed = sum((left[rows] @ right.mT for left, right in gradient[1:]), gradient[0][0][rows] @ gradient[0][1].mT)
+        slope = None if features is None else block.slope(omega, computed[rows], features[rows])
+        if slope is not None:
+            (name,) = omega
+            total[name] += slope.mul_(seed).sum(dtype=torch.float64)
+            continue
+        for name, value in _through(block, omega, computed[rows], seed).items():
+            total[name] += value
     return total
+
+
+def _through(block: Block, omega: Omega, computed: Tensor, seed: Tensor) -> Omega:
+    """Return ⟨``seed``, ∂X_b/∂ω⟩ of a chunk, by torch's own differentiation."""
+    leaves = {name: value.detach().requires_grad_() for name, value in omega.items()}
+    with torch.enable_grad():
+        rows = block.features(leaves, computed)
+    found = torch.autograd.grad(rows, list(leaves.values()), seed.to(rows.dtype), allow_unused=True)
+    return {name: value for name, value in zip(leaves, found, strict=True) if value is not None}

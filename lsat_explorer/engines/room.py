@@ -43,7 +43,7 @@ def _is_full(error: BaseException) -> bool:
 
 def _fitting(device: torch.device, engine: Engine | str, k: int, n: int) -> int:
     """Return a power of two of rows that have room, at most half as many as there are at once."""
-    at_once = min(engine.rows, k) if isinstance(engine, Chunks) else k
+    at_once = min(engine.rows_of(16 * n), k) if isinstance(engine, Chunks) else k
     rows = max(at_once // 2, 1)
     if device.type == "cuda":
         rows = min(rows, max(torch.cuda.get_device_properties(device).total_memory // (_SHARE * 8 * n), 1))

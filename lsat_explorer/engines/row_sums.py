@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from copy import copy
-from typing import Self
+from typing import NamedTuple, Self
 
 import torch
 from torch import Tensor
@@ -15,11 +15,22 @@ from ..solve.precision import Precision
 from ..solve.weighted import Moments
 from .moving import Factors, Moving
 
-__all__ = ["Interrupted", "RowSums"]
+__all__ = ["Interrupted", "RowSums", "Sums"]
 
 
 class Interrupted(Exception):
     """Raised between row chunks when the run was asked to stop."""
+
+
+class Sums(NamedTuple):
+    """What an evaluation adds up over the rows; None where nothing of the kind changes with ω.
+
+    ``still`` is [X_s, Y]ᵀ diag(w − c) [X_s, Y] of the still blocks, ``moved`` X_bᵀ diag(w) [X, Y] (n_b, n + m) of the
+    blocks that moved.
+    """
+
+    still: Tensor | None
+    moved: Tensor | None
 
 
 class RowSums(ABC):
@@ -103,12 +114,12 @@ class RowSums(ABC):
         """Return [X_s, Y]ᵀ W² [X_s, Y] of the still blocks, in float64, weights as they are where they are held."""
 
     @abstractmethod
-    def weighted_sum(self, weight: Tensor) -> Tensor:
-        """Return [X_s, Y]ᵀ diag(``weight``) [X_s, Y] of the still blocks, summed in float64."""
+    def sums(self, moving: Moving, weight: Tensor | None, least: Tensor | None) -> Sums:
+        """Return all that an evaluation needs of the rows, in one pass over them.
 
-    @abstractmethod
-    def moved_row(self, moving: Moving, weight: Tensor | None) -> Tensor:
-        """Return X_bᵀ diag(``weight``) [X, Y] (n_b, n + m) of the blocks that moved; None for weights that are held."""
+        ``weight`` w (N,) and the number c = ``least`` are given where weights are tuned; where they are held, both are
+        None, and only blocks that moved have something to say.
+        """
 
     @abstractmethod
     def pull_back(self, moving: Moving, gradients: Mapping[str, list[Factors]]) -> Omega:
@@ -130,11 +141,20 @@ class RowSums(ABC):
             self._known = self._zeros()
             if self.still:
                 self._spread(self.still_sum(), self._known)
-        moments, weight = self._known, None
-        if log_weight is not None:
-            weight = (2 * log_weight).exp()
-            moments = self._reweighted(moments, weight)
-        return self._with_moved(moments, moving, weight) if self.moves else moments
+        if log_weight is None and not self.moves:
+            return self._known
+        weight = None if log_weight is None else (2 * log_weight).exp()
+        least = None if weight is None else weight.min()
+        found = self.sums(moving, weight, least)
+        # XᵀW²X = c XᵀX + Xᵀ(W² − c)X: with the least weight as c both terms are positive semidefinite, so that nothing
+        # cancels, and only the second holds the rounding of the products.
+        scale = 1 if least is None else least
+        moments = Moments(self._known.gram * scale, self._known.cross * scale)
+        if found.still is not None:
+            self._spread(found.still, moments)
+        if found.moved is not None:
+            self._put(found.moved, moments)
+        return moments
 
     def _zeros(self) -> Moments:
         shape = self.shape
@@ -151,18 +171,6 @@ class RowSums(ABC):
         slices = [self.columns[name] for name in names] + [slice(n, n + m if targets else n)]
         return torch.cat([torch.arange(c.start, c.stop) for c in slices]).to(self.targets.device)
 
-    def _reweighted(self, known: Moments, weight: Tensor) -> Moments:
-        """Return the still blocks' XᵀW²X = c XᵀX + Xᵀ(W² − c)X, and the same with Y.
-
-        With the least weight as c both terms are positive semidefinite, so that nothing cancels, and only the second
-        holds the rounding of the products.
-        """
-        least = weight.min()
-        result = Moments(known.gram * least, known.cross * least)
-        if self.still:
-            self._spread(self.weighted_sum(weight - least), result)
-        return result
-
     def _spread(self, total: Tensor, moments: Moments) -> None:
         """Add a total [X_s, Y]ᵀD[X_s, Y] of the still blocks and the targets to ``moments`` of all columns."""
         columns, m = [self.columns[name] for name in self.still], self.targets.shape[1]
@@ -173,12 +181,10 @@ class RowSums(ABC):
                 moments.gram[place, other] += part
             moments.cross[place] += cross
 
-    def _with_moved(self, still: Moments, moving: Moving, weight: Tensor | None) -> Moments:
-        """Return the moments with the rows and columns that moved."""
-        gram, cross = (still.gram.clone(), still.cross.clone()) if still is self._known else (still.gram, still.cross)
-        mine, n = self.place(self.moves), len(gram)
-        row = self.moved_row(moving, weight)
+    def _put(self, row: Tensor, moments: Moments) -> None:
+        """Put the rows and columns of the blocks that moved in their places in ``moments``."""
+        mine, n = self.place(self.moves), len(moments.gram)
         square = row[:, mine]
         row[:, mine] = (square + square.mT) / 2
-        gram[mine], gram[:, mine], cross[mine] = row[:, :n], row[:, :n].mT, row[:, n:]
-        return Moments(gram, cross)
+        moments.gram[mine], moments.gram[:, mine] = row[:, :n], row[:, :n].mT
+        moments.cross[mine] = row[:, n:]

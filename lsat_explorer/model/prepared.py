@@ -30,6 +30,8 @@ class Block(ABC):
     """Whether the features are the inputs themselves, so that rows need no copy."""
     light: ClassVar[bool] = False
     """Whether the features take little more than reading the inputs, so that rows seldom used need no copy."""
+    looks: ClassVar[bool] = True
+    """Whether the features depend on the inputs at all; else one column of these tells how many rows there are."""
 
     def init(self) -> Omega:
         """Return the starting values, by local name; empty when nothing can be tuned."""
@@ -46,6 +48,10 @@ class Block(ABC):
     @abstractmethod
     def features(self, omega: Omega, computed: Tensor) -> Tensor:
         """Return the features (N, width), of the dtype of ``computed``."""
+
+    def slope(self, omega: Omega, computed: Tensor, features: Tensor) -> Tensor | None:
+        """Return ∂φ/∂ω (N, width) where ω is one number and the ``features`` at it tell it cheaply, else None."""
+        return None
 
     @abstractmethod
     def state(self) -> dict[str, Tensor]:

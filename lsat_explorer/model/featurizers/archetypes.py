@@ -150,6 +150,11 @@ class _Softmax(_Archetypes):
     def features(self, omega: Omega, computed: Tensor) -> Tensor:
         return torch.softmax(computed * -(-omega["log_scale"]).exp().to(computed.dtype), dim=1)
 
+    def slope(self, omega: Omega, computed: Tensor, features: Tensor) -> Tensor:
+        # With u = d e^{−σ}: ∂φ_j/∂σ = φ_j (u_j − Σ_l φ_l u_l).
+        scaled = computed * (-omega["log_scale"]).exp().to(computed.dtype)
+        return scaled.sub_((features * scaled).sum(1, keepdim=True)).mul_(features)
+
 
 class _Gaussian(_Archetypes):
     def suitable(self, inputs: Tensor) -> float:
@@ -160,6 +165,9 @@ class _Gaussian(_Archetypes):
 
     def features(self, omega: Omega, computed: Tensor) -> Tensor:
         return torch.exp(computed * (-0.5 * (-2 * omega["log_scale"]).exp()).to(computed.dtype))
+
+    def slope(self, omega: Omega, computed: Tensor, features: Tensor) -> Tensor:
+        return (computed * (-2 * omega["log_scale"]).exp().to(computed.dtype)).mul_(features)
 
 
 def _log_or_zero(value: float) -> float:

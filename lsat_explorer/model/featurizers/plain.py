@@ -69,6 +69,7 @@ class Constant(Featurizer):
 
 class _Constant(Block):
     width = 1
+    looks = False
 
     def features(self, omega: Omega, computed: Tensor) -> Tensor:
         return torch.ones_like(computed[:, :1])

@@ -1,0 +1,81 @@
+"""The splits of one data set: reading one, whether all fit each other, and which rows of one are meant."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from lsat_explorer.data.split import SPLITS, Split, positions
+from lsat_explorer.data.tables import Table, read_table, shown
+
+__all__ = ["check_parts", "chosen_inputs", "given_splits", "read_split"]
+
+
+def given_splits(train: Any, validation: Any, test: Any, final: Any) -> dict[str, Any]:
+    """Return what was given for each split, without the test and final ones that were not."""
+    given = dict(zip(SPLITS, (train, validation, test, final), strict=True))
+    return {split: rows for split, rows in given.items() if rows is not None or split in ("train", "validation")}
+
+
+def read_split(split: str, pair: Any, image_shape: Sequence[int] | None) -> Table:
+    """Return a table of its own of a split that is given as a pair (X, y).
+
+    Raises
+    ------
+    ValueError
+        When it is no pair, or its parts do not fit.
+    """
+    if not isinstance(pair, tuple | list) or len(pair) != 2:
+        raise ValueError(f"{split} is a {type(pair).__name__}, expected a pair (X, y); pass {split}=(X, y)")
+    table = read_table(*pair, image_shape=image_shape, split=SPLITS[split])
+    return table.take(np.arange(len(table)))
+
+
+def check_parts(
+    splits: Mapping[str, Split], task: str, classes: tuple[Any, ...] | None, feature_names: Sequence[str]
+) -> None:
+    """Refuse splits of different columns, and a task, classes or names that do not fit them.
+
+    Raises
+    ------
+    ValueError
+        In one sentence with what was expected.
+    """
+    train = splits["train"]
+    features, outputs = train.inputs.shape[1], train.targets.shape[1]
+    for name, split in splits.items():
+        shape = (split.inputs.shape[1], split.targets.shape[1])
+        if shape != (features, outputs):
+            raise ValueError(
+                f"the {name} split has {shape[0]} features and {shape[1]} outputs, the train split {features} and "
+                f"{outputs}; give every split the same columns"
+            )
+    if task not in ("classification", "regression"):
+        raise ValueError(f"task is {task!r}, expected 'classification' or 'regression'; pass one of these")
+    if (task == "classification") != (classes is not None) or len(classes or ()) not in (0, outputs):
+        raise ValueError(
+            f"classes are {shown(classes)} for {task} with {outputs} target columns, expected one class per column in "
+            f"classification and None in regression; Data.from_splits sets them"
+        )
+    if len(feature_names) != features:
+        raise ValueError(
+            f"feature_names has {len(feature_names)} names for {features} features; give one per column of X"
+        )
+
+
+def chosen_inputs(splits: Mapping[str, Split], split: str, indices: Any, name: str) -> Tensor:
+    """Return the inputs at these positions (N,) within a split of the data called ``name``, all where None.
+
+    Raises
+    ------
+    ValueError
+        When there is no such split, or a position is outside it.
+    """
+    if split not in splits:
+        raise ValueError(f"{name} has no split {split!r}, expected one of {', '.join(splits)}; pass one of these")
+    inputs = splits[split].inputs
+    return inputs[torch.from_numpy(positions(indices, len(inputs), split))]

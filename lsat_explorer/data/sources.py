@@ -1,0 +1,163 @@
+"""Where rows come from, a chunk at a time: files of numpy, Parquet, sliceable arrays, or any iterable of chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from lsat_explorer.data.on_disk import PASS_BYTES, RowsOnDisk
+from lsat_explorer.data.tables import shown
+
+__all__ = ["Source", "as_source"]
+
+_IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64))
+_EXPECTED = "a pair (X, y), the path of Parquet, or an iterable of pairs (X, y)"
+
+
+@dataclass(frozen=True)
+class Source:
+    """Rows of one split: ``chunks`` makes an iterator of pairs (X, y).
+
+    Where the file of the inputs can be used as it is, it is ``file``, and ``outcome`` holds all of y. ``dtype`` is that
+    of the inputs, where it is known before they are read.
+    """
+
+    chunks: Callable[[], Iterator[tuple[Any, Any]]]
+    dtype: np.dtype | None = None
+    file: RowsOnDisk | None = None
+    outcome: Any = field(default=None, repr=False)
+
+
+def as_source(given: Any, target: str | Sequence[str] | None, word: str) -> Source:
+    """Say what the user's rows are; ``word`` names the split in errors.
+
+    Raises
+    ------
+    ValueError
+        When they are none of the kinds that there are, or a file of them is not whole.
+    """
+    if isinstance(given, str | Path):
+        return _parquet(Path(given), target, word)
+    if target is not None:
+        raise ValueError(f"target is {shown(target)} and the {word} rows are no Parquet; leave target out")
+    if isinstance(given, tuple):
+        if len(given) != 2:
+            raise ValueError(f"{word} rows are a tuple of {len(given)}, expected a pair (X, y); pass (X, y)")
+        return _pair(*given, word)
+    if callable(given):
+        given = given()
+    if not isinstance(given, Iterable) or isinstance(given, dict):
+        raise ValueError(f"{word} rows are a {type(given).__name__}, expected {_EXPECTED}; pass one of these")
+    return Source(lambda: _pairs(given, word))
+
+
+def _pairs(given: Iterable[Any], word: str) -> Iterator[tuple[Any, Any]]:
+    for number, chunk in enumerate(given):
+        if not isinstance(chunk, tuple | list) or len(chunk) != 2:
+            raise ValueError(
+                f"chunk {number} of the {word} rows is a {type(chunk).__name__}, expected a pair (X, y); yield pairs"
+            )
+        yield chunk[0], chunk[1]
+
+
+def _pair(X: Any, y: Any, word: str) -> Source:
+    X, y = (
+        _npy(values, f"{word} {name}") if isinstance(values, str | Path) else values for name, values in _named(X, y)
+    )
+    if not hasattr(X, "shape") or not hasattr(X, "__getitem__"):
+        raise ValueError(f"{word} X is a {type(X).__name__}, expected the path of an .npy file or an array; pass one")
+    if hasattr(y, "shape") and not hasattr(y, "iloc"):
+        y = np.asarray(y[:] if not isinstance(y, np.ndarray) else y)
+    if len(y) != X.shape[0]:
+        raise ValueError(f"{word} X has {X.shape[0]:,} rows and {word} y has {len(y):,}; give one for each row of X")
+    if not len(y):
+        raise ValueError(f"{word} X has no rows; give at least two")
+    file = _file_of(X) if isinstance(X, np.memmap) else None
+    step = max(1, PASS_BYTES // max(8 * int(np.prod(X.shape[1:])), 1))
+
+    def chunks() -> Iterator[tuple[Any, Any]]:
+        rows = X.iloc if hasattr(X, "iloc") else X
+        outcome = y.iloc if hasattr(y, "iloc") else y
+        for start in range(0, X.shape[0], step):
+            yield rows[start : start + step], outcome[start : start + step]
+
+    return Source(chunks, file=file, outcome=y)
+
+
+def _named(X: Any, y: Any) -> tuple[tuple[str, Any], tuple[str, Any]]:
+    return ("X", X), ("y", y)
+
+
+def _npy(path: str | Path, what: str) -> Any:
+    try:
+        return np.load(path, mmap_mode="r", allow_pickle=False)
+    except FileNotFoundError:
+        raise ValueError(f"{what}: there is no file {path}; give the path of an .npy file") from None
+    except (ValueError, EOFError) as error:
+        raise ValueError(f"{what}: {path} is no whole .npy file ({error}); write it again with numpy.save") from None
+
+
+def _file_of(X: np.memmap) -> RowsOnDisk | None:
+    """Return the mapped file as it is, where its numbers lie in it as they are needed."""
+    rows = X.reshape(len(X), -1) if X.flags.c_contiguous else X
+    if X.dtype not in _IN_PLACE or X.mode == "c" or X.filename is None or not rows.flags.c_contiguous or rows.ndim != 2:
+        return None
+    whole: Any = X
+    while isinstance(whole.base, np.ndarray):
+        whole = whole.base
+    offset = whole.offset + X.ctypes.data - whole.ctypes.data
+    return RowsOnDisk(Path(X.filename), (rows.shape[0], rows.shape[1]), X.dtype, offset)
+
+
+def _parquet(path: Path, target: str | Sequence[str] | None, word: str) -> Source:
+    """Read a Parquet file, or the files of a folder in the order of their names."""
+    if path.suffix == ".npy":
+        raise ValueError(f"{word} rows are {path}, which says nothing of y; pass (X, y)")
+    if target is None:
+        raise ValueError(f"{word} rows are {path} and no target is given; name the column of y: target='label'")
+    targets = [target] if isinstance(target, str) else list(target)
+    parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    if not parts or not parts[0].exists():
+        raise ValueError(f"there is no Parquet at {path} for the {word} rows; give a file, or a folder of *.parquet")
+    kinds = [{field.name: str(field.type) for field in _open(part).schema_arrow} for part in parts]
+    names = [[name for name in its if not name.startswith("__index_level_")] for its in kinds]
+    for part, its in zip(parts, names, strict=True):
+        absent = next((name for name in [*targets, *names[0]] if name not in its), None)
+        if absent is not None:
+            other = f", which {parts[0].name} has" if absent in names[0] else f"; it has {', '.join(its[:10])}"
+            raise ValueError(f"{part} lacks the column {shown(absent)}{other}; write that part again, or drop it")
+    columns = [name for name in names[0] if name not in targets]
+    single = all(its[name] == "float" for its in kinds for name in columns)
+
+    def chunks() -> Iterator[tuple[Any, Any]]:
+        step = max(1, PASS_BYTES // (8 * max(len(columns), 1)))
+        for part in parts:
+            try:
+                for batch in _open(part).iter_batches(step, columns=[*columns, *targets]):
+                    frame = batch.to_pandas()
+                    yield frame[columns], frame[targets]
+            except OSError as error:  # as Arrow calls what is damaged
+                raise _damaged(part, error) from None
+
+    return Source(chunks, np.dtype(np.float32 if single else np.float64))
+
+
+def _open(path: Path) -> Any:
+    try:
+        import pyarrow as arrow
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise ModuleNotFoundError("Parquet is read by pyarrow: pip install 'lsat_explorer[scale]'.") from None
+    try:
+        return parquet.ParquetFile(path)
+    except (arrow.ArrowInvalid, OSError) as error:
+        raise _damaged(path, error) from None
+
+
+def _damaged(path: Path, error: Exception) -> ValueError:
+    reason = str(error).splitlines()[0].rstrip(".")
+    return ValueError(f"{path} is no whole Parquet file ({reason}); it may be cut off: write or fetch it again")
