@@ -44,11 +44,11 @@ def test_bench_without_a_name_names_the_choices(command):
     assert (code, out) == (2, "")
     assert error == (
         "lsat-explorer: Name a benchmark: `lsat-explorer bench NAME`, where NAME is gpu or gram or live or memory or "
-        "methods or noise or paper or peers or step.\n"
+        "methods or noise or paper or peers or scale or step.\n"
     )
 
 
-@pytest.mark.parametrize("name", sorted(set(bench.BENCHES) - {"gpu", "gram", "live"}))  # these need no data
+@pytest.mark.parametrize("name", sorted(set(bench.BENCHES) - {"gpu", "gram", "live", "scale"}))  # these need no data
 def test_a_benchmark_without_data_advises_the_option(name, monkeypatch, command):
     monkeypatch.delenv("LSAT_MNIST", raising=False)
     code, _, error = command("bench", name)

@@ -48,6 +48,26 @@ def test_tune_writes_the_run_that_python_gives(tmp_path, command):
     assert (tmp_path / "run" / "curves.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_the_engine_of_the_command_line_comes_before_that_of_the_recipe(tmp_path, command):
+    words = ("tune", write_recipe(tmp_path), "--data", "digits", "--engine", "chunks", "--out", str(tmp_path / "run"))
+    assert command(*words)[0] == 0
+    written = lsat.Recipe.from_json((tmp_path / "run" / "recipe.json").read_text())
+    assert written.engine == lsat.Chunks()
+    with pytest.raises(SystemExit):
+        command(*words[:-3], "cloud", "--out", str(tmp_path / "other"))
+
+
+def test_memory_that_runs_out_is_one_sentence(tmp_path, monkeypatch, command):
+    def full(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("lsat_explorer.engines.memory.MemoryRows.predict", full)
+    code, _, error = command("tune", write_recipe(tmp_path), "--data", "digits", "--out", str(tmp_path / "run"))
+    assert code == 1
+    assert "set Recipe(engine=Chunks(rows=256))" in error
+    assert "Traceback" not in error
+
+
 def test_show_prints_what_tune_printed_and_writes_nothing(tmp_path, command):
     run = tmp_path / "run"
     weights = {"data_weights": lsat.LogWeights(), "hyper_penalties": {"data_weights.log_weight": lsat.SumSquares(1e-3)}}

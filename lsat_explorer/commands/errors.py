@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from lsat_explorer.engines.room import NotEnoughMemory
+
 USAGE = 2
 FAILURE = 1
 INTERRUPTED = 130
@@ -41,7 +43,7 @@ def user_input() -> Iterator[None]:
     Raises
     ------
     CommandError
-        In place of ValueError and OSError, with the same sentence and exit code 2.
+        In place of ValueError and OSError, with the same sentence and exit code 2, and of NotEnoughMemory, code 1.
     """
     try:
         yield
@@ -50,3 +52,5 @@ def user_input() -> Iterator[None]:
         raise CommandError(sentence) from error
     except ValueError as error:
         raise CommandError(str(error)) from error
+    except NotEnoughMemory as error:
+        raise CommandError(str(error), FAILURE) from error

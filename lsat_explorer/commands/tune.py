@@ -33,6 +33,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lsat-explorer tune`."""
     parser.add_argument("recipe", type=Path, metavar="RECIPE.json", help="what `Recipe.to_json()` wrote")
     add_data_arguments(parser)
+    engines = "where features are held, in place of what the recipe says: in memory, or a chunk of rows at a time"
+    parser.add_argument("--engine", choices=lsat.Recipe.engines, help=engines)
     parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="the folder to write")
     parser.add_argument("--overwrite", action="store_true", help="replace the run that --out holds already")
 
@@ -41,6 +43,8 @@ def run(args: argparse.Namespace) -> int:
     """Tune, save and print a summary; after Ctrl-C the same, from the last accepted iterate."""
     with user_input():
         recipe = read_recipe(args.recipe)
+        if args.engine is not None:
+            recipe = recipe.replace(engine=args.engine)
         refuse_to_overwrite(args.out, allowed=args.overwrite)
         tuning = lsat.Run(recipe, load_data(args))
     # Made now, for a folder that cannot be made is to be known before the work, not after it.

@@ -13,8 +13,10 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
+from torch import Tensor
 
 from ..data.data import Data
+from ..data.on_disk import RowsOnDisk
 from ..model.recipe import Recipe
 from .fitted import FittedModel
 from .iterate import SCALARS, Iterate, Status
@@ -103,8 +105,17 @@ def _fingerprint(data: Data) -> dict[str, str]:
     digest = hashlib.sha256()
     for split in (data.train, data.validation):
         for values in (split.inputs, split.targets):
-            digest.update(values.contiguous().numpy().tobytes())
+            for rows in _in_order(values):
+                digest.update(rows.numpy().data)
     return {"name": repr(data), "sha256": digest.hexdigest()}
+
+
+def _in_order(values: Tensor) -> Iterator[Tensor]:
+    """Yield all rows, some at a time where they are in a file."""
+    if isinstance(values, RowsOnDisk):
+        yield from (rows for _, rows in values.passes())
+    else:
+        yield values.contiguous()
 
 
 class _Record(Run):
