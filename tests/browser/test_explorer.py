@@ -29,7 +29,7 @@ import os, torch
 torch.set_num_threads(2)
 import lsat_explorer as lsat
 data = lsat.datasets.mnist(os.environ["LSAT_MNIST"], size=5_000, deskew=True)
-recipe = lsat.recipes.paper_weighting().replace(method=lsat.ProximalGradient(max_iterations=12))
+recipe = lsat.recipes.paper_weighting().replace(method=lsat.ProximalGradient(max_iterations=60))
 """
 SHOW = "explorer = lsat.widgets.Explorer(data, recipe)\nexplorer"
 CONTROLS = ".jp-OutputArea-output .lsat-controls"
