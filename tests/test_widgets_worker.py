@@ -189,14 +189,19 @@ def test_a_view_that_fails_does_not_end_the_run(run: FakeRun, worker: Worker) ->
     assert len(run.iterates) == 6
 
 
-def test_reports_are_coalesced(run: FakeRun) -> None:
-    run.last = 500
-    worker = Worker(run, period=1000.0)
+def reported(run: FakeRun, period: float) -> list[int]:
+    """Return how many iterates there were at each report of a whole run."""
+    worker = Worker(run, period=period)
     count: list[int] = []
     worker.listeners.append(lambda: count.append(len(run.iterates)))
     worker.start()
     worker.wait(SOON)
-    assert count == [0, 501]
+    return count
+
+
+def test_reports_are_coalesced(run: FakeRun) -> None:
+    run.last = 500
+    assert reported(run, period=1000.0) == [0, 501]
 
 
 def test_reports_that_cost_more_come_less_often(run: FakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -205,12 +210,7 @@ def test_reports_that_cost_more_come_less_often(run: FakeRun, monkeypatch: pytes
     assert pause(0.25, 10.0) == 1.0
     monkeypatch.setattr("lsat_explorer.widgets.worker.pause", lambda period, cost: 1000.0)
     run.last = 50
-    worker = Worker(run, period=0.0)
-    count: list[int] = []
-    worker.listeners.append(lambda: count.append(len(run.iterates)))
-    worker.start()
-    worker.wait(SOON)
-    assert count == [0, 1, 51]
+    assert reported(run, period=0.0) == [0, 1, 51]
 
 
 def test_the_thread_takes_the_callers_number_of_threads(run: FakeRun) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from statistics import median
 from typing import Any
 
@@ -70,7 +71,7 @@ def answer_times(data: Data, repeat: int) -> Answers:
         for name, ask in questions.items():
             # The first two begin anew; what is asked of a row or two follows them in use.
             asked = replace(model) if ask in (columns, explain.overview) else model
-            wall, cpu, _ = timed(lambda ask=ask, asked=asked: ask(asked))  # type: ignore[misc]
+            wall, cpu, _ = timed(partial(ask, asked))
             taken[name].append((wall, cpu))
     walls, cpus = ({name: median(p[i] for p in pairs) for name, pairs in taken.items()} for i in (0, 1))
     difference = _difference(recipe, model, data)

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
+from functools import partial
 from importlib import import_module
 from multiprocessing import get_context
 from pathlib import Path
@@ -44,6 +45,7 @@ from lsat_explorer.model import (
     Stack,
     graphs,
 )
+from lsat_explorer.model.piece import Omega
 from lsat_explorer.tune import Problem
 
 __all__ = ["CASES", "Case", "Fitted", "add_arguments", "fit_alone", "run", "slope"]
@@ -181,6 +183,10 @@ def _in_a_process(case: Case) -> Fitted:
         return process.submit(fit_alone, case).result()
 
 
+def _iteration(problem: Problem, omega: Omega) -> Omega:
+    return problem.gradient(problem.evaluate(omega))
+
+
 def fit_alone(case: Case) -> Fitted:
     """Fit in this process; an earlier fit here would hide the memory that this one takes."""
     for name in ("sklearn.cluster", "sklearn.model_selection", "pandas"):
@@ -198,7 +204,7 @@ def fit_alone(case: Case) -> Fitted:
     iterations = []
     for number in range(case.repeat):
         omega = {name: value + 0.01 * (number + 1) for name, value in problem.init().items()}
-        iterations.append(timed(lambda omega=omega: problem.gradient(problem.evaluate(omega)))[0])  # type: ignore[misc]
+        iterations.append(timed(partial(_iteration, problem, omega))[0])
     memory = peak_memory() - imported
     T, V = (_reading(split.inputs) for split in (data.train, data.validation))
     sums = _products(problem, data, case.name == "weighted")

@@ -36,9 +36,16 @@ _NESTED = "recipe__"
 class TunedLeastSquares(BaseEstimator):
     """A least squares fit whose hyper-parameters descend the loss on rows not fitted."""
 
-    recipe: Recipe | None
-    validation: float | int | None
-    random_state: Any
+    def __init__(
+        self,
+        recipe: Recipe | None = None,
+        *,
+        validation: float | int | None = None,
+        random_state: Any = None,
+    ) -> None:
+        self.recipe = recipe
+        self.validation = validation
+        self.random_state = random_state
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """Return the parameters; with ``deep`` the recipe's choices too, as ``recipe__loss`` and so on."""
@@ -61,13 +68,14 @@ class TunedLeastSquares(BaseEstimator):
         for name in choices:
             if name not in known:
                 raise ValueError(f"{_NESTED}{name} names no choice of a recipe, expected one of {', '.join(known)}.")
-        if choices and not isinstance(self.recipe, Recipe):
+        if not choices:
+            return self
+        if not isinstance(self.recipe, Recipe):
             first = next(iter(choices))
             raise ValueError(
                 f"{_NESTED}{first} is a choice of a recipe, but recipe is {self.recipe!r}: pass recipe=lsat.Recipe()."
             )
-        if choices:
-            self.recipe = self.recipe.replace(**choices)  # type: ignore[union-attr]
+        self.recipe = self.recipe.replace(**choices)
         return self
 
     def explore(self) -> Any:

@@ -95,17 +95,6 @@ class TunedLeastSquaresClassifier(ClassifierMixin, TunedLeastSquares):
     (0.97, [[1.0, 0.0], [0.99, 0.01]])
     """
 
-    def __init__(
-        self,
-        recipe: Recipe | None = None,
-        *,
-        validation: float | int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.recipe = recipe
-        self.validation = validation
-        self.random_state = random_state
-
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TunedLeastSquaresClassifier:
         """Tune and fit.
 

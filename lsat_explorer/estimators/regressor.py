@@ -7,7 +7,6 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
-from ..model.recipe import Recipe
 from .base import TunedLeastSquares, read_weights
 
 __all__ = ["TunedLeastSquaresRegressor"]
@@ -82,17 +81,6 @@ class TunedLeastSquaresRegressor(RegressorMixin, TunedLeastSquares):
     >>> lsat.TunedLeastSquaresRegressor(diagonal).fit(X, y).run_.omega["regularizer.log_weight"].shape
     torch.Size([10])
     """
-
-    def __init__(
-        self,
-        recipe: Recipe | None = None,
-        *,
-        validation: float | int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.recipe = recipe
-        self.validation = validation
-        self.random_state = random_state
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> TunedLeastSquaresRegressor:
         """Tune and fit.

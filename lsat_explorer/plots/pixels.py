@@ -18,12 +18,8 @@ def theta_images(
 
     Parameters
     ----------
-    theta : (n, m) array
-        Coefficients of the pixels, n = h w or h w c.
-    image_shape : (h, w) or (h, w, c)
-        Shape of an image; channels are averaged.
-    classes : sequence of m names, optional
-        Without it the outputs are numbered.
+    theta, image_shape, classes
+        As in `theta_figure`: (n, m) coefficients, the shape of an image, and m names.
 
     Returns
     -------
