@@ -1,7 +1,8 @@
 """Time one evaluation plus gradient, ours against the stacked dense operation of the paper's appendix.
 
 Beside it stands the same operation left to torch's own differentiation. All take turns in one run, from the same
-prepared features at the recipe's start, for reg×2, reg×3+feat and +weighting.
+prepared features at the recipe's start, for reg×2, reg×3+feat and +weighting; a turn is two steps, the second timed, as
+steps follow one another in a run.
 """
 
 from __future__ import annotations
@@ -134,7 +135,7 @@ def time_step(method: str, problem: Problem, repeat: int) -> Timing:
     def autograd() -> None:
         results["autograd"] = plain.evaluate(omega)
 
-    times = take_turns({"ours": ours, "stacked": theirs, "autograd": autograd}, repeat)
+    times = take_turns({"ours": ours, "stacked": theirs, "autograd": autograd}, repeat, again=True)
     exact = StackedProblem(problem, torch.float64).evaluate(omega)
     dtype = problem.recipe.dtype
     return Timing(

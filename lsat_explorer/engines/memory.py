@@ -16,6 +16,7 @@ from .moving import Factors, Moving, pull_back, transformed
 from .row_sums import RowSums, Sums
 from .side import AsRead, Side
 from .stairs import Stairs
+from .thin import Thin
 
 __all__ = ["MemoryRows"]
 
@@ -101,10 +102,16 @@ class MemoryRows(RowSums):
         inputs = self._inputs if block.looks else self._inputs[:, :1]
         if name in self.moves:
             return self._by_chunks(block, local, inputs, True)
-        if block.passes_inputs and inputs.dtype == self.dtype:
-            return inputs.to(self._device)
-        if self._seldom and block.light:
-            return AsRead(block, local, inputs.to(self._device), self.dtype)
+        if block.light:
+            inputs = inputs.to(self._device)
+            passes = block.passes_inputs and inputs.dtype == self.dtype
+            read: Any = inputs if passes else AsRead(block, local, inputs, self.dtype)
+            if self._seldom:
+                return read
+            repeated = not self._fleeting and self.dtype is torch.float64 and block.width >= _WIDE
+            thin = Thin.of(read) if repeated else None
+            if thin is not None or passes:
+                return read if thin is None else thin
         return self._by_chunks(block, local, inputs, False)
 
     def _by_chunks(self, block: Block, omega: Omega, inputs: Tensor, moves: bool) -> Tensor:
@@ -137,10 +144,14 @@ class MemoryRows(RowSums):
         theta = theta.to(self.dtype)
         if any(isinstance(block, AsRead) for block in blocks.values()):
             return self._predict_read(Side(list(blocks.values())), theta)
-        total = multiply(blocks[first := next(iter(blocks))], theta[self.columns[first]])
+        total: Tensor | None = None
         for name, block in blocks.items():
-            if name != first:
-                total.addmm_(block, theta[self.columns[name]])
+            mine = theta[self.columns[name]]
+            if isinstance(block, Thin):
+                total = block.times(mine) if total is None else total.add_(block.times(mine))
+            else:
+                total = multiply(block, mine) if total is None else total.addmm_(block, mine)
+        assert total is not None
         return total
 
     def _predict_read(self, side: Side, theta: Tensor) -> Tensor:
@@ -154,7 +165,8 @@ class MemoryRows(RowSums):
     def transposed(self, moving: Moving, rows: Tensor) -> Tensor:
         """Return Xᵀ ``rows`` (n, m) in float64 from (N, m) rows."""
         rows = rows.to(self.dtype)
-        return torch.cat([self._product(block, rows) for block in self._blocks(moving).values()])
+        blocks = self._blocks(moving).values()
+        return torch.cat([b.transposed_times(rows) if isinstance(b, Thin) else self._product(b, rows) for b in blocks])
 
     def chunks(self, moving: Moving) -> Iterator[tuple[slice, Tensor]]:
         """Yield rows and their features (chunk, n) in float64, a chunk at a time."""

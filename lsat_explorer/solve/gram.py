@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-__all__ = ["CHUNK", "READ", "add_product", "add_upper", "gram", "mirrored", "multiply", "product"]
+__all__ = ["CHUNK", "READ", "add_product", "add_upper", "gram", "mirrored", "multiply", "padded", "product"]
 
 CHUNK = 2048
 """Rows multiplied at a time: float32 products of so few rows, summed in float64, err by 4e-7 in the gradient."""
@@ -109,7 +109,7 @@ def add_product(total: Tensor, left: Tensor, right: Tensor, weight: Tensor | Non
     a, b = _in(left, precise), _in(right, precise)
     if weight is not None:
         a = a * weight[:, None].to(a.dtype)
-    for part in _batch(_padded(a)).mT @ _batch(b):
+    for part in _batch(padded(a)).mT @ _batch(b):
         total += part[: len(total)]
 
 
@@ -123,7 +123,7 @@ def multiply(rows: Tensor, matrix: Tensor) -> Tensor:
         return rows @ matrix
     count = len(rows) // _BATCH
     whole, m = count * _BATCH, matrix.shape[1]
-    left = _padded(matrix).mT.contiguous().expand(count, -1, -1)
+    left = padded(matrix).mT.contiguous().expand(count, -1, -1)
     result = rows.new_empty(len(rows), m)
     result[:whole] = (left @ rows[:whole].unflatten(0, (count, _BATCH)).mT)[:, :m].mT.flatten(0, 1)
     result[whole:] = rows[whole:] @ matrix
@@ -144,7 +144,7 @@ def _batch(rows: Tensor) -> Tensor:
     return even.unflatten(0, (2, -1))
 
 
-def _padded(columns: Tensor) -> Tensor:
+def padded(columns: Tensor) -> Tensor:
     """Return columns (n, m) with zero ones up to a multiple of four, for which products of few columns are faster."""
     short = -columns.shape[1] % 4
     return pad(columns, (0, short)) if short else columns

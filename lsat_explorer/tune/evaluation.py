@@ -37,6 +37,33 @@ class Part:
 
 
 @dataclass(frozen=True)
+class Score:
+    """ψ with the graph of torch's differentiation down to its arguments, so that its gradient need not form it anew."""
+
+    value: Tensor
+    predictions: Tensor
+    leverage: Tensor | None
+    loss: Omega
+
+    @classmethod
+    def of(cls, problem: Problem, predictions: Tensor, leverage: Tensor | None, loss: Omega) -> Score:
+        """Return ψ of predictions (N, m), leverages (N,) and the loss's own parameters, local names."""
+        with torch.enable_grad():
+            predictions = predictions.detach().double().requires_grad_()
+            leverage = None if leverage is None else leverage.detach().requires_grad_()
+            loss = {name: value.detach().clone().requires_grad_() for name, value in loss.items()}
+            return cls(problem.score(predictions, leverage, loss), predictions, leverage, loss)
+
+    def slopes(self, names: Sequence[str]) -> tuple[Tensor, Tensor | None, Omega]:
+        """Return ∂ψ/∂(predictions) (N, m), ∂ψ/∂h (N,) or None, and the slopes of the loss's parameters ``names``."""
+        leverage = [] if self.leverage is None else [self.leverage]
+        leaves = [self.predictions, *leverage, *(self.loss[name] for name in names)]
+        found = list(torch.autograd.grad(self.value, leaves, retain_graph=True))
+        slopes, through_leverage = found.pop(0), None if self.leverage is None else found.pop(0)
+        return slopes, through_leverage, dict(zip(names, found, strict=True))
+
+
+@dataclass(frozen=True)
 class Evaluation:
     """F at one ω, with what its gradient needs; ``objective`` is +∞ when a solve failed and ``outcome`` says why.
 
@@ -53,6 +80,8 @@ class Evaluation:
     moving: tuple[Moving, ...]
     predictions: Tensor
     leverage: Tensor | None
+    score: Score | None
+    """None where a solve failed."""
     fitted: dict[int, Tensor] = field(default_factory=dict)
     """Predictions of a trained part's rows, where the gradient of the one fit has formed them."""
 
@@ -63,7 +92,9 @@ class Evaluation:
 
     def settled(self) -> Evaluation:
         """Return F at ω alone, for where the gradient is known: what it needs takes as much memory as many rows."""
-        return replace(self, solutions=(), moving=(), predictions=self.predictions[:0], leverage=None, fitted={})
+        return replace(
+            self, solutions=(), moving=(), predictions=self.predictions[:0], leverage=None, score=None, fitted={}
+        )
 
 
 def error_of(predictions: Tensor, targets: Tensor, task: str) -> float:
@@ -93,15 +124,16 @@ def evaluate(problem: Problem, omega: Omega) -> Evaluation:
             leverage = kernel_diagonal(problem.parts[0].rows, moving[0], solutions[0].factor)
             leverage = leverage if log_weights is None else leverage * (2 * log_weights).exp()
             outcome = _own_fit(leverage)
-        loss = math.inf
-        if outcome.ok:
-            loss = float(problem.score(predictions.double(), leverage, within("loss", omega)))
+    score = Score.of(problem, predictions, leverage, within("loss", omega)) if outcome.ok else None
+    loss = math.inf if score is None else float(score.value.detach())
     loss = math.inf if math.isnan(loss) else loss
-    judged = (
-        problem.criterion.predictions(predictions.double(), problem.targets, leverage) if outcome.ok else predictions
-    )
+    judged = predictions
+    if score is not None:
+        judged = problem.criterion.predictions(score.predictions.detach(), problem.targets, leverage)
     error = error_of(judged, problem.targets, problem.data.task) if loss < math.inf else math.nan
-    return Evaluation(omega, loss + penalty, loss, penalty, error, outcome, solutions, moving, predictions, leverage)
+    return Evaluation(
+        omega, loss + penalty, loss, penalty, error, outcome, solutions, moving, predictions, leverage, score
+    )
 
 
 def _own_fit(leverage: Tensor) -> Outcome:
@@ -146,7 +178,10 @@ def gradient(problem: Problem, at: Evaluation) -> Omega:
         ∂ψ/∂ω_j^reg gains −2 e^{2ω_j} tr(R_j N R_jᵀ),  ∂ψ/∂ω_i^data gains 2 w_i² (s_i x_iᵀG⁻¹x_i − x_iᵀ N x_i),
         ∂ψ/∂x_i gains 2 w_i² (s_i G⁻¹ − N) x_i.
     """
-    slopes, through_leverage, result = _through_score(problem, at)
+    names = problem.tuned_below("loss")
+    assert at.score is not None, "a point without a finite F has no gradient"
+    slopes, through_leverage, own = at.score.slopes([name.removeprefix("loss.") for name in names])
+    result = prefixed("loss", own)
     backward = _Backward(problem, at)
     with torch.no_grad():
         start = 0
@@ -160,21 +195,6 @@ def gradient(problem: Problem, at: Evaluation) -> Omega:
             backward.add_leverage(at.solutions[0], through_leverage)
         result |= backward.result()
     return {name: result[name] for name in problem.tuned}
-
-
-def _through_score(problem: Problem, at: Evaluation) -> tuple[Tensor, Tensor | None, Omega]:
-    """Return ∂ψ/∂(predictions) (N, m), ∂ψ/∂h (N,) or None, and the gradient of the loss's own parameters."""
-    names = problem.tuned_below("loss")
-    with torch.enable_grad():
-        predictions = at.predictions.detach().double().requires_grad_()
-        leverage = None if at.leverage is None else at.leverage.detach().requires_grad_()
-        local = {n: v.detach().clone().requires_grad_() for n, v in within("loss", at.omega).items()}
-        value = problem.score(predictions, leverage, local)
-        leaves = [predictions, *([] if leverage is None else [leverage])]
-        leaves += [local[name.removeprefix("loss.")] for name in names]
-        found = list(torch.autograd.grad(value, leaves))
-    slopes, through_leverage = found.pop(0), None if leverage is None else found.pop(0)
-    return slopes, through_leverage, dict(zip(names, found, strict=True))
 
 
 class _Backward:
