@@ -136,7 +136,8 @@ class StackedProblem:
     def forward(self, omega: Omega) -> tuple[Tensor, Omega]:
         """Return ψ with its graph, and the copy of ω that the graph leads to."""
         tuned = self.problem.tuned
-        leaves = {name: value.detach().clone().requires_grad_(name in tuned) for name, value in omega.items()}
+        there = self.problem.there(omega)
+        leaves = {name: value.detach().clone().requires_grad_(name in tuned) for name, value in there.items()}
         theta, lower = self._solve(*self._stacked(leaves))
         self.factor_dtype = lower.dtype
         blocks = self._features(self._validation, leaves)

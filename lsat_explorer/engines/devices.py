@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import torch
 
-__all__ = ["available_devices", "resolve_device"]
+from ..model.piece import Omega
+
+__all__ = ["available_devices", "moved", "resolve_device"]
 
 
 def available_devices() -> dict[str, str]:
@@ -38,3 +40,12 @@ def resolve_device(name: str) -> torch.device:
     if device is None or (device.type != "cpu" and f"{device.type}:{device.index or 0}" not in offered):
         raise ValueError(f"Device {name!r} is not available: choose one of {', '.join(offered)}.")
     return device
+
+
+def moved(values: Omega, device: torch.device) -> Omega:
+    """Return float64 tensors on a device, in one transfer: itself where they are there already."""
+    if all(value.device == device for value in values.values()):
+        return values
+    whole = torch.cat([value.reshape(-1) for value in values.values()]).to(device)
+    parts = whole.split([value.numel() for value in values.values()])
+    return {name: part.view_as(value) for (name, value), part in zip(values.items(), parts, strict=True)}

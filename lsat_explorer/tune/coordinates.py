@@ -53,7 +53,7 @@ class Coordinates:
 
     def vector(self, omega: Omega) -> np.ndarray:
         """Return x at ``omega``."""
-        return np.concatenate([omega[name].cpu().numpy().ravel() for name in self.names])
+        return np.concatenate([omega[name].numpy().ravel() for name in self.names])
 
     def omega(self, x: np.ndarray, like: Omega) -> Omega:
         """Return ω at x; what is not tuned is taken from ``like``."""
@@ -61,7 +61,7 @@ class Coordinates:
         for name in self.names:
             part = torch.as_tensor(x[start : start + self._sizes[name]], dtype=torch.float64)
             start += self._sizes[name]
-            values[name] = self._centred(name, part.to(like[name].device)).reshape(like[name].shape)
+            values[name] = self._centred(name, part).reshape(like[name].shape)
         return values
 
     def slope(self, omega: Omega, gradient: Omega) -> np.ndarray:
@@ -72,7 +72,7 @@ class Coordinates:
             for term in self._penalties[name]:
                 if isinstance(term, SumSquares):
                     value = value + 2 * term.weight * omega[name]
-            parts.append(self._centred(name, value).cpu().numpy().ravel())
+            parts.append(self._centred(name, value).numpy().ravel())
         return np.concatenate(parts)
 
     def residual(self, omega: Omega, gradient: Omega) -> float:
@@ -92,7 +92,7 @@ def _terms(penalty: HyperPenalty) -> tuple[HyperPenalty, ...]:
 def _ends(term: HyperPenalty, start: Tensor) -> tuple[np.ndarray, np.ndarray] | None:
     """Return the bounds that a term states for each coordinate, None for a term that states none."""
     if isinstance(term, Reach):
-        return term.low.cpu().numpy().ravel(), term.high.cpu().numpy().ravel()
+        return term.low.numpy().ravel(), term.high.numpy().ravel()
     if isinstance(term, Box):
         low, high = term.ends()
         return np.full(start.numel(), low), np.full(start.numel(), high)

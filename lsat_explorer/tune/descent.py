@@ -75,12 +75,11 @@ def descend(problem: Problem, omega: Omega | None, rule: Rule) -> Iterator[Itera
             trial = problem.evaluate(tentative)
             change = _change(problem, point, trial, gradient, t)
             floor = problem.precision.floor(point.objective)
-            after = problem.gradient(trial) if math.isfinite(trial.objective) and rule.accepts(change) else {}
-            if not after and abs(change.decrease) <= floor and problem.precision is not SINGLE:
-                # F cannot tell the points apart: the gradient, which knows more digits, decides.
-                nearer = problem.gradient(trial)
-                better = _distance(problem, trial, nearer) < _distance(problem, point, gradient)
-                after = nearer if better else {}
+            hidden = abs(change.decrease) <= floor and problem.precision is not SINGLE
+            tried = math.isfinite(trial.objective) and (hidden or rule.accepts(change))
+            after = problem.gradient(trial) if tried else {}
+            if hidden and not _distance(problem, trial, after) < _distance(problem, point, gradient):
+                after = {}  # F cannot tell the points apart: the gradient, which knows more digits, has decided
             if after and math.isfinite(norm(list(after.values()))):
                 change = replace(change, curvature=_inner(problem, trial, point, after, gradient))
                 last = _accept(problem, point, trial, gradient, after, t, last.number + 1)

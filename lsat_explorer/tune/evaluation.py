@@ -67,10 +67,12 @@ class Score:
 class Evaluation:
     """F at one ω, with what its gradient needs; ``objective`` is +∞ when a solve failed and ``outcome`` says why.
 
+    ``there`` is ω where the rows are; of it and of what was found there, two reads bring F and the outcome to the host.
     ``solutions`` holds θ (n, m) float64 and the factor of each fit, ``predictions`` (N, m) those of the scored rows.
     """
 
     omega: Omega
+    there: Omega
     objective: float
     loss: float
     penalty: float
@@ -97,20 +99,21 @@ class Evaluation:
         )
 
 
-def error_of(predictions: Tensor, targets: Tensor, task: str) -> float:
-    """Return the share of rows misclassified, or the root mean squared error."""
+def error_of(predictions: Tensor, targets: Tensor, task: str) -> Tensor:
+    """Return the share of rows misclassified, or the root mean squared error, a scalar."""
     if task == "classification":
-        return float((predictions.argmax(1) != targets.argmax(1)).double().mean())
-    return float((predictions - targets).square().sum(1).mean().sqrt())
+        return (predictions.argmax(1) != targets.argmax(1)).double().mean()
+    return (predictions - targets).square().sum(1).mean().sqrt()
 
 
 def evaluate(problem: Problem, omega: Omega) -> Evaluation:
     """Solve the fits at ``omega`` and score them."""
     with torch.no_grad():
         penalty = float(sum(problem.hyper_penalties[name].value(value) for name, value in omega.items()))
-        featurizer, log_weights = within("featurizer", omega), problem.log_weights(omega)
+        there = problem.there(omega)
+        featurizer, log_weights = within("featurizer", there), problem.log_weights(there)
         moving = tuple(part.rows.moving(featurizer) for part in problem.parts)
-        solutions = solve_fits(problem, omega, problem.fits, moving)
+        solutions = solve_fits(problem, there, problem.fits, moving)
         predictions = torch.cat(
             [
                 problem.parts[p].rows.predict(moving[p], solution.theta)
@@ -124,32 +127,33 @@ def evaluate(problem: Problem, omega: Omega) -> Evaluation:
             leverage = kernel_diagonal(problem.parts[0].rows, moving[0], solutions[0].factor)
             leverage = leverage if log_weights is None else leverage * (2 * log_weights).exp()
             outcome = _own_fit(leverage)
-    score = Score.of(problem, predictions, leverage, within("loss", omega)) if outcome.ok else None
-    loss = math.inf if score is None else float(score.value.detach())
-    loss = math.inf if math.isnan(loss) else loss
-    judged = predictions
-    if score is not None:
-        judged = problem.criterion.predictions(score.predictions.detach(), problem.targets, leverage)
-    error = error_of(judged, problem.targets, problem.data.task) if loss < math.inf else math.nan
-    return Evaluation(
-        omega, loss + penalty, loss, penalty, error, outcome, solutions, moving, predictions, leverage, score
-    )
+        score, loss, error = None, math.inf, math.nan
+        if outcome.ok:
+            score = Score.of(problem, predictions, leverage, within("loss", there))
+            judged = problem.criterion.predictions(score.predictions.detach(), problem.targets, leverage)
+            found = error_of(judged, problem.targets, problem.data.task)
+            loss, error = torch.stack([score.value.detach().double(), found]).tolist()
+    if not loss < math.inf:
+        loss, error = math.inf, math.nan
+    judgement = (loss + penalty, loss, penalty, error, outcome)
+    return Evaluation(omega, there, *judgement, solutions, moving, predictions, leverage, score)
 
 
 def _own_fit(leverage: Tensor) -> Outcome:
     """Say when a row determines its own fit: 1 − h is then rounding, and so is what the row would be without itself."""
-    worst = int(leverage.argmax())
-    if float(1 - leverage[worst]) > math.sqrt(torch.finfo(torch.float64).eps):
+    largest, worst = leverage.max(0)
+    left, row = torch.stack([1 - largest, worst.double()]).tolist()
+    if left > math.sqrt(torch.finfo(torch.float64).eps):
         return Outcome()
     sentence = (
-        f"Training row {worst} determines its own fit (leverage 1 to rounding), so leaving it out says nothing: "
+        f"Training row {row:.0f} determines its own fit (leverage 1 to rounding), so leaving it out says nothing: "
         "raise a regularizer."
     )
     return Outcome(Reason.RANK_DEFICIENT, sentence)
 
 
 def solve_fits(problem: Problem, omega: Omega, fits: Sequence[Fit], moving: Sequence[Moving]) -> tuple[Solution, ...]:
-    """Return the solution of each fit, the sums over each part formed once."""
+    """Return the solution of each fit at an ``omega`` that is where the rows are, each part's sums formed once."""
     # Weights that are not tuned are part of what the rows keep.
     log_weights = problem.log_weights(omega) if problem.tuned_below("data_weights") else None
     trained = sorted({p for fit in fits for p in fit.trained})
@@ -202,9 +206,9 @@ class _Backward:
 
     def __init__(self, problem: Problem, at: Evaluation) -> None:
         self.problem, self.at = problem, at
-        self.log_weights = problem.log_weights(at.omega)
+        self.log_weights = problem.log_weights(at.there)
         self.regularizers = {
-            p.name: torch.zeros_like(at.omega[p.name]) for p in problem.penalty_matrices if p.name in problem.tuned
+            p.name: torch.zeros_like(at.there[p.name]) for p in problem.penalty_matrices if p.name in problem.tuned
         }
         self.weighs = bool(problem.tuned_below("data_weights")) and self.log_weights is not None
         self.weights = None if self.log_weights is None else torch.zeros_like(self.log_weights.detach())
@@ -219,7 +223,7 @@ class _Backward:
         C = solution.solve(right)
         for matrix in self.problem.penalty_matrices:
             if matrix.name in self.regularizers:
-                self.regularizers[matrix.name] += matrix.gradient(theta, C, self.at.omega[matrix.name])
+                self.regularizers[matrix.name] += matrix.gradient(theta, C, self.at.there[matrix.name])
         for p, slope in zip(fit.scored, slopes, strict=True):
             dtype = parts[p].rows.dtype
             for name in parts[p].rows.moves:
@@ -250,7 +254,7 @@ class _Backward:
         N = solution.solve(solution.solve(middle).mT)
         for matrix in self.problem.penalty_matrices:
             if matrix.name in self.regularizers:
-                self.regularizers[matrix.name] += matrix.trace_gradient(N, self.at.omega[matrix.name])
+                self.regularizers[matrix.name] += matrix.trace_gradient(N, self.at.there[matrix.name])
         if self.weighs and self.weights is not None:
             diagonal = kernel_diagonal(part.rows, moving, solution.factor)
             self.weights += 2 * w2 * (s * diagonal - quadratic(part.rows, moving, N))
@@ -281,7 +285,7 @@ class _Backward:
         """Return the gradient of what the row weights are made of."""
         names = self.problem.tuned_below("data_weights")
         with torch.enable_grad():
-            leaves = {name: self.at.omega[name].detach().requires_grad_() for name in names}
-            rows = self.problem.log_weights({**self.at.omega, **leaves})
+            leaves = {name: self.at.there[name].detach().requires_grad_() for name in names}
+            rows = self.problem.log_weights({**self.at.there, **leaves})
         found = torch.autograd.grad([rows] if rows is not None else [], list(leaves.values()), [self.weights])
         return dict(zip(names, found, strict=True))

@@ -185,7 +185,7 @@ class FittedModel:
             recipe=problem.recipe,
             loss=problem.loss,
             prepared=problem.prepared,
-            omega=omega,
+            omega=problem.there(omega),
             theta=theta.contiguous(),
             classes=problem.data.classes,
             feature_names=problem.data.feature_names,

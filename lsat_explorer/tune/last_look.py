@@ -35,6 +35,6 @@ def look(run: Run) -> TestResult:
     model, targets = run.model, split.targets
     scores = torch.from_numpy(model.decision_function(split.inputs))
     omega = {k.removeprefix("loss."): v.cpu() for k, v in model.omega.items() if k.startswith("loss.")}
-    loss, error = float(model.loss.value(scores, targets, omega)), error_of(scores, targets, run.data.task)
+    loss, error = float(model.loss.value(scores, targets, omega)), float(error_of(scores, targets, run.data.task))
     run.looks += 1
     return TestResult(loss, error, run.looks)

@@ -12,7 +12,7 @@ import torch
 from torch import Tensor
 
 from ..data.data import Data
-from ..engines.devices import resolve_device
+from ..engines.devices import moved, resolve_device
 from ..engines.loaded import load_rows, rows_to_prepare
 from ..engines.room import room
 from ..engines.row_sums import RowSums
@@ -84,7 +84,7 @@ class Problem:
         )
         self._start = self._starting_values()
         # Entries that are not tuned stay at these values: the start, or where a run is when they are frozen.
-        self._held = {**self._start, **{k: v.to(self.device) for k, v in (held or {}).items() if k in self._start}}
+        self._held = {**self._start, **{k: v.cpu() for k, v in (held or {}).items() if k in self._start}}
         self.hyper_penalties = self._complete(recipe)
         self.tuned = tuple(n for n in self._start if not isinstance(self.hyper_penalties[n], Frozen))
         with self._room():
@@ -101,7 +101,7 @@ class Problem:
             "loss": self.loss.init(),
         }
         omega = {k: v for prefix, part in parts.items() for k, v in prefixed(prefix, part).items()}
-        return {name: value.to(device=self.device, dtype=torch.float64) for name, value in omega.items()}
+        return {name: value.to(device="cpu", dtype=torch.float64) for name, value in omega.items()}
 
     def _complete(self, recipe: Recipe) -> dict[str, HyperPenalty]:
         """Return a hyper-penalty for each entry of ω: the recipe's, the featurizer's own, or a reach in log units."""
@@ -121,7 +121,8 @@ class Problem:
         tuned = [name.removeprefix("featurizer.") for name in self.tuned_below("featurizer")]
         self._moves = self.prepared.moving(tuned)
         whole = len(positions) == 1
-        weights = None if self.tuned_below("data_weights") else self.log_weights(self._held)
+        self._held_there = moved(self._held, self.device)
+        weights = None if self.tuned_below("data_weights") else self.log_weights(self._held_there)
         self.parts: list[Part] = []
         for p, index in enumerate(positions):
             where = torch.as_tensor(index, device=self.device)
@@ -146,7 +147,7 @@ class Problem:
         precision = self.precision if scored else stored
         seldom = not scored and not self.tuned_below("data_weights")
         how = {"precision": precision, "device": self.device, "log_weight": log_weight, "check": self._check}
-        rows = (self.prepared, inputs, targets, within("featurizer", self._held), self._moves)
+        rows = (self.prepared, inputs, targets, within("featurizer", self._held_there), self._moves)
         return load_rows(self.recipe.engine, *rows, seldom, **how)
 
     @property
@@ -176,7 +177,7 @@ class Problem:
         """Return the problem of another run, begun at ``omega``, on the same rows; None where they would differ."""
         other = self.sharing(recipe)
         held = {} if other is None else {n: v for n, v in other._held.items() if n not in other.tuned and n in omega}
-        if other is None or any(not torch.equal(value, omega[name].to(self.device)) for name, value in held.items()):
+        if other is None or any(not torch.equal(value, omega[name].cpu()) for name, value in held.items()):
             return None
         other._check = check
         other.parts = [replace(part, rows=part.rows.watched(check)) for part in self.parts]
@@ -205,6 +206,10 @@ class Problem:
         """Return ``omega`` with the names of this problem: with the start of what it lacks, without what is gone."""
         return {name: omega.get(name, value) for name, value in self.init().items()}
 
+    def there(self, omega: Omega) -> Omega:
+        """Return ω, which lives on the host, where the rows are."""
+        return moved(omega, self.device)
+
     def evaluate(self, omega: Omega) -> Evaluation:
         """Solve at ``omega`` and return F with its parts; a failed solve gives F = +∞ and its outcome."""
         with self._room():
@@ -215,7 +220,7 @@ class Problem:
 
         Entries outside the domain of their hyper-penalty (a mask of ones) are brought there by one proximal step first.
         """
-        at = self.evaluate(self.init() if omega is None else {k: v.to(self.device) for k, v in omega.items()})
+        at = self.evaluate(self.init() if omega is None else {k: v.cpu() for k, v in omega.items()})
         if math.isfinite(at.penalty) or not math.isfinite(at.loss):
             return at
         gradient, outside = self.gradient(at), {}
@@ -227,14 +232,14 @@ class Problem:
     def gradient(self, at: Evaluation) -> Omega:
         """Return ∇ψ at an evaluated point, by name, for the tuned entries of ω."""
         with self._room():
-            return gradient(self, at)
+            return moved(gradient(self, at), torch.device("cpu"))
 
     def score(self, predictions: Tensor, leverage: Tensor | None, loss_omega: Omega) -> Tensor:
         """Return ψ from the float64 predictions (N, m) of the scored rows, differentiable."""
         return self.criterion.value(self.loss, predictions, self.targets, leverage, loss_omega)
 
     def log_weights(self, omega: Omega) -> Tensor | None:
-        """Return ω_i (k,) of the training rows, None where all weigh one."""
+        """Return ω_i (k,) of the training rows, None where all weigh one, from an ω that is where they are."""
         weights = self.recipe.data_weights
         return None if weights is None else weights.log_weights(within("data_weights", omega), self._training_targets)
 
@@ -250,6 +255,7 @@ class Problem:
         if self.precision is SINGLE:
             return self.precisely().coefficients(omega, validation=validation)
         with torch.no_grad():
+            omega = self.there(omega)
             fitted = Fit(tuple(range(len(self.parts))), ()) if validation else self._whole
             moving = [self.parts[p].rows.moving(within("featurizer", omega)) for p in fitted.trained]
             (solution,) = solve_fits(self, omega, [fitted], moving)
@@ -283,17 +289,17 @@ class Problem:
                     fitted = self.parts[p].rows.predict(at.moving[p], at.solutions[fit].theta)
                 predictions.append(fitted.double())
                 targets.append(self.parts[p].rows.targets.double())
-            return float(self.loss.value(torch.cat(predictions), torch.cat(targets), within("loss", at.omega)))
+            return float(self.loss.value(torch.cat(predictions), torch.cat(targets), within("loss", at.there)))
 
     def stopping_loss(self, at: Evaluation) -> float:
         """Return the same loss on the rows of early stopping, NaN where there are none."""
         if self._stopping is None or not at.outcome.ok:
             return math.nan
         with torch.no_grad():
-            moving = self._stopping.moving(within("featurizer", at.omega))
+            moving = self._stopping.moving(within("featurizer", at.there))
             theta = at.solution.theta if len(self.fits) == 1 else self.coefficients(at.omega)[0]
             predictions = self._stopping.predict(moving, theta).double()
-            return float(self.loss.value(predictions, self._stopping.targets.double(), within("loss", at.omega)))
+            return float(self.loss.value(predictions, self._stopping.targets.double(), within("loss", at.there)))
 
     def prox(self, omega: Omega, step: float) -> Omega:
         """Return prox_{step r}(ω), each hyper-penalty's prox used once."""

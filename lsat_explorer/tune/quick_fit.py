@@ -87,7 +87,7 @@ class QuickFit:
             if not solution.outcome.ok:
                 return QuickResult(solution.theta[:-1], float("nan"), solution.outcome)
             rows = self._judged
-            error = error_of(rows.predict(Moving(), solution.theta), rows.targets, self.data.task)
+            error = float(error_of(rows.predict(Moving(), solution.theta), rows.targets, self.data.task))
         return QuickResult(solution.theta[:-1], error, solution.outcome)
 
     @cached_property
