@@ -2,6 +2,8 @@
 # make test               every check; ARGS="lint tests notebooks browser" names some of them
 # make lint               style and types only
 # make notebooks          execute the notebooks again and save them tidy
+# make pictures           make the README's pictures and the recording again, in Chromium
+# make fuzz               read a hundred thousand spoilt recipes
 # make clean              remove what these made
 
 PYTHON ?= python3
@@ -10,7 +12,7 @@ BIN := $(VENV)/bin
 INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
 ARGS ?=
 
-.PHONY: explore test lint notebooks clean
+.PHONY: explore test lint notebooks pictures fuzz clean
 
 explore: $(VENV)/.lab-installed
 	if [ -z "$$LSAT_MNIST" ] && [ -d ../shared/data/mnist ]; then export LSAT_MNIST="$(abspath ../shared/data/mnist)"; fi; \
@@ -24,6 +26,13 @@ lint: $(VENV)/.test-installed
 
 notebooks: $(VENV)/.test-installed
 	$(BIN)/python scripts/execute_notebooks.py $(ARGS)
+
+pictures: $(VENV)/.test-installed
+	if [ -z "$$LSAT_MNIST" ] && [ -d ../shared/data/mnist ]; then export LSAT_MNIST="$(abspath ../shared/data/mnist)"; fi; \
+	LSAT_PICTURES=write $(BIN)/python -m pytest tests/browser/test_pictures.py && $(BIN)/python scripts/record_live.py
+
+fuzz: $(VENV)/.test-installed
+	LSAT_FUZZ=125 $(BIN)/python -m pytest -q -s tests/test_recipe_fuzz.py
 
 clean:
 	rm -rf $(VENV) build dist tests/browser/artefacts .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -68,5 +68,6 @@ def _through(block: Block, omega: Omega, computed: Tensor, seed: Tensor) -> Omeg
     leaves = {name: value.detach().requires_grad_() for name, value in omega.items()}
     with torch.enable_grad():
         rows = block.features(leaves, computed)
-    found = torch.autograd.grad(rows, list(leaves.values()), seed.to(rows.dtype), allow_unused=True)
+        through = (rows * seed.to(rows.dtype)).sum()
+    found = torch.autograd.grad(through, list(leaves.values()), allow_unused=True)
     return {name: value for name, value in zip(leaves, found, strict=True) if value is not None}

@@ -19,6 +19,7 @@ from scipy import sparse
 from torch import Tensor
 
 from .factor import Factor, factorize, solve_factored
+from .gram import READ
 from .outcome import Outcome
 
 __all__ = ["Moments", "PenaltyMatrix", "Solution", "feature_factors", "solve_normal", "weight_gradient"]
@@ -144,7 +145,8 @@ def _advise(outcome: Outcome, penalties: Sequence[PenaltyMatrix]) -> Outcome:
 
 def weight_gradient(residual: Tensor, product: Tensor, log_weight: Tensor) -> Tensor:
     """Return ∂ψ/∂ω^data (k,) = 2 e^{2ω_i} E_i·(XC)_i from E and XC, both (k, m): k m work."""
-    return 2 * (2 * log_weight.double()).exp() * (residual.double() * product.double()).sum(1)
+    pairs = zip(residual.split(READ), product.split(READ), strict=True)  # in float64 a part of them at a time
+    return 2 * (2 * log_weight.double()).exp() * torch.cat([(e.double() * c.double()).sum(1) for e, c in pairs])
 
 
 def feature_factors(

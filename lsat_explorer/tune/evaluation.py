@@ -287,5 +287,9 @@ class _Backward:
         with torch.enable_grad():
             leaves = {name: self.at.there[name].detach().requires_grad_() for name in names}
             rows = self.problem.log_weights({**self.at.there, **leaves})
-        found = torch.autograd.grad([rows] if rows is not None else [], list(leaves.values()), [self.weights])
+            assert rows is not None
+            assert self.weights is not None
+            # A sum, since slopes that torch is handed make it load a library of symbols.
+            through = (rows * self.weights).sum()
+        found = torch.autograd.grad(through, list(leaves.values()))
         return dict(zip(names, found, strict=True))

@@ -25,6 +25,7 @@ from ..model.recipe import Recipe
 from ..solve.outcome import Outcome
 from ..solve.precision import DOUBLE, MIXED, SINGLE, Precision
 from ..solve.weighted import PenaltyMatrix
+from .beside import stopping_loss, training_loss
 from .branch import takes_up
 from .evaluation import Evaluation, Part, evaluate, gradient, solve_fits
 from .reach import Reach
@@ -132,11 +133,11 @@ class Problem:
         if self.criterion.held_out:
             p = len(self.parts)
             self.parts.append(Part(self._rows(validation.inputs, validation.targets, p in scored), None))
-        self._stopping: RowSums | None = None
+        self.stopping: RowSums | None = None
         if self.recipe.early_stopping is not None:
             if self.data.test is None:
                 raise ValueError("Early stopping needs a test split: make one with Data.from_arrays(…, test=0.2).")
-            self._stopping = self._rows(self.data.test.inputs, self.data.test.targets, True)
+            self.stopping = self._rows(self.data.test.inputs, self.data.test.targets, True)
         order = [p for fit in self.fits for p in fit.scored]
         judged = [train.targets[positions[p]] if p < len(positions) else validation.targets for p in order]
         self.targets = torch.cat(judged).to(self.device)
@@ -181,7 +182,7 @@ class Problem:
             return None
         other._check = check
         other.parts = [replace(part, rows=part.rows.watched(check)) for part in self.parts]
-        other._stopping = None if self._stopping is None else self._stopping.watched(check)
+        other.stopping = None if self.stopping is None else self.stopping.watched(check)
         return other
 
     def sharing(self, recipe: Recipe) -> Problem | None:
@@ -256,7 +257,7 @@ class Problem:
             return self.precisely().coefficients(omega, validation=validation)
         with torch.no_grad():
             omega = self.there(omega)
-            fitted = Fit(tuple(range(len(self.parts))), ()) if validation else self._whole
+            fitted = Fit(tuple(range(len(self.parts))), ()) if validation else self.whole
             moving = [self.parts[p].rows.moving(within("featurizer", omega)) for p in fitted.trained]
             (solution,) = solve_fits(self, omega, [fitted], moving)
             if not solution.outcome.ok:
@@ -272,34 +273,17 @@ class Problem:
             return solution.theta + solution.solve(residual), solution.outcome
 
     @property
-    def _whole(self) -> Fit:
+    def whole(self) -> Fit:
         """The fit to all training rows."""
         return Fit(tuple(p for p, part in enumerate(self.parts) if part.index is not None), ())
 
     def training_loss(self, at: Evaluation) -> float:
         """Return the same loss on the training rows, unweighted, each by the first fit that was trained on it."""
-        if not at.outcome.ok:
-            return math.nan
-        with torch.no_grad():
-            predictions, targets = [], []
-            for p in self._whole.trained:
-                fitted = at.fitted.get(p)
-                if fitted is None:
-                    fit = next(index for index, fit in enumerate(self.fits) if p in fit.trained)
-                    fitted = self.parts[p].rows.predict(at.moving[p], at.solutions[fit].theta)
-                predictions.append(fitted.double())
-                targets.append(self.parts[p].rows.targets.double())
-            return float(self.loss.value(torch.cat(predictions), torch.cat(targets), within("loss", at.there)))
+        return training_loss(self, at)
 
     def stopping_loss(self, at: Evaluation) -> float:
         """Return the same loss on the rows of early stopping, NaN where there are none."""
-        if self._stopping is None or not at.outcome.ok:
-            return math.nan
-        with torch.no_grad():
-            moving = self._stopping.moving(within("featurizer", at.there))
-            theta = at.solution.theta if len(self.fits) == 1 else self.coefficients(at.omega)[0]
-            predictions = self._stopping.predict(moving, theta).double()
-            return float(self.loss.value(predictions, self._stopping.targets.double(), within("loss", at.there)))
+        return stopping_loss(self, at)
 
     def prox(self, omega: Omega, step: float) -> Omega:
         """Return prox_{step r}(ω), each hyper-penalty's prox used once."""

@@ -1,0 +1,150 @@
+"""Recipes from strangers: any text gives a recipe or a ValueError, and reading it touches nothing else.
+
+`LSAT_FUZZ=50 pytest tests/test_recipe_fuzz.py` (`make fuzz`) tries fifty times as many.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+import lsat_explorer as lsat
+from lsat_explorer.model.piece import REGISTRY
+
+TIMES = int(os.environ.get("LSAT_FUZZ", "1"))
+RECIPES = (
+    lsat.Recipe(),
+    lsat.recipes.paper_weighting(shape=(8, 8), per_class=2),
+    lsat.recipes.mnist_one_percent(),
+    lsat.Recipe(
+        featurizer=lsat.Concat(x=lsat.Chain(lsat.Scale(), lsat.PowerTransform()), one=lsat.Constant()),
+        regularizer=lsat.Stack(ridge=lsat.Ridge(), smooth=lsat.Smooth(lsat.graphs.path(4), block="x")),
+        loss=lsat.SquaredError(),
+        criterion=lsat.KFold(folds=3),
+        method=lsat.LBFGS(),
+        early_stopping=lsat.EarlyStopping(patience=3),
+        hyper_penalties={"regularizer.ridge.log_weight": lsat.Box(-4, 4)},
+    ),
+)
+TEXTS = tuple(recipe.to_json() for recipe in RECIPES)
+FORBIDDEN = ("open", "exec", "compile", "import", "socket", "subprocess", "os.", "shutil", "urllib", "ctypes", "pickle")
+
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers(-(10**25), 10**25)
+    | st.floats()
+    | st.text(max_size=12)
+    | st.sampled_from([*REGISTRY, "__class__", "__import__('os')", "../../etc/passwd", "\x00", "NaN", "1e999"])
+)
+values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=4)
+        | st.dictionaries(st.text(max_size=8) | st.just("type"), inner, max_size=4)
+        | st.builds(
+            lambda kind, rest: {**rest, "type": kind},
+            st.sampled_from(sorted(REGISTRY)),
+            st.dictionaries(
+                st.sampled_from(["members", "block", "graph", "folds", "low", "high", "name", "steps"]),
+                inner,
+                max_size=3,
+            ),
+        )
+    ),
+    max_leaves=8,
+)
+
+_watching: list[str] | None = None
+
+
+def _hear(event: str, arguments: tuple[Any, ...]) -> None:
+    if _watching is not None and event.startswith(FORBIDDEN):
+        _watching.append(f"{event} {arguments[:1]}")
+
+
+sys.addaudithook(_hear)
+
+
+@contextmanager
+def nothing_touched() -> Iterator[None]:
+    """Fail where anything is opened, imported, evaluated or fetched inside."""
+    global _watching
+    _watching = found = []
+    try:
+        yield
+    finally:
+        _watching = None
+    assert found == []
+
+
+def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    """The paths to every value inside of a JSON value."""
+    yield path
+    items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, item in items:
+        yield from places(item, (*path, key))
+
+
+def put(value: Any, path: tuple[Any, ...], other: Any) -> Any:
+    """A JSON value with another one at a path."""
+    if not path:
+        return other
+    copied = value.copy()
+    copied[path[0]] = put(value[path[0]], path[1:], other)
+    return copied
+
+
+@st.composite
+def spoilt(draw: st.DrawFn) -> str:
+    """A recipe's text in which some values, keys or characters are others."""
+    text = draw(st.sampled_from(TEXTS))
+    value = json.loads(text)
+    for _ in range(draw(st.integers(1, 3))):
+        path = draw(st.sampled_from(list(places(value))[1:] or [()]))
+        value = put(value, path, draw(values)) if isinstance(value, dict | list) else value
+    text = json.dumps(value)
+    if draw(st.booleans()):
+        cut = draw(st.integers(0, len(text)))
+        text = text[:cut] + draw(st.text(max_size=3)) + text[cut + draw(st.integers(0, 3)) :]
+    return text
+
+
+def read(text: str) -> None:
+    """Read a text as a recipe: it is one that can be written again, or a ValueError says what is wrong."""
+    with nothing_touched():
+        try:
+            recipe = lsat.Recipe.from_json(text)
+        except ValueError:
+            return
+    assert lsat.Recipe.from_json(recipe.to_json()) == recipe
+    compile(recipe.to_source(), "recipe", "exec")
+
+
+often = settings(max_examples=400 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@often
+@given(spoilt())
+@example(json.dumps({**json.loads(TEXTS[0]), "engine": {}}))
+def test_a_spoilt_recipe_is_read_or_refused(text: str) -> None:
+    read(text)
+
+
+@often
+@given(st.text(max_size=60) | values.map(json.dumps))
+def test_any_text_is_read_or_refused(text: str) -> None:
+    read(text)
+
+
+def test_the_watch_hears_what_is_opened() -> None:
+    with pytest.raises(AssertionError, match="open"), nothing_touched():
+        open(os.devnull).close()
