@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 
 import pytest
 
 import lsat_explorer as lsat
+from lsat_explorer.model.losses import Loss
+from lsat_explorer.model.piece import REGISTRY
 
 RECIPES = {
     "default": lsat.Recipe(),
@@ -35,6 +38,21 @@ def test_round_trip_as_source(recipe):
     exec(recipe.to_source(), scope)
     assert scope["recipe"] == recipe
     assert max(map(len, recipe.to_source().splitlines())) <= 120
+
+
+def test_a_piece_that_is_registered_elsewhere_goes_by_its_own_name_in_source(monkeypatch):
+    @dataclass(frozen=True, repr=False)
+    class Mine(Loss):
+        sharpness: float = 1.0
+
+        def value(self, predictions, targets, omega):
+            return self.sharpness * (predictions - targets).abs().mean()
+
+    monkeypatch.setitem(REGISTRY, "Mine", Mine)
+    recipe = lsat.Recipe(loss=Mine(2.0))
+    scope: dict[str, object] = {"Mine": Mine}
+    exec(recipe.to_source(), scope)
+    assert scope["recipe"] == recipe == lsat.Recipe.from_json(recipe.to_json())
 
 
 def test_equality_sees_every_choice():

@@ -54,7 +54,9 @@ class Piece:
         arguments = [
             (f"{name}=" if name else "", source(item, prefix, _deeper(indent))) for name, item in self._arguments()
         ]
-        return _bracket(f"{prefix}{type(self).__name__}(", arguments, ")", indent)
+        ours = type(self).__module__.split(".")[0] == __name__.split(".")[0]
+        before = prefix if ours else ""  # a piece registered elsewhere is no name of this package
+        return _bracket(f"{before}{type(self).__name__}(", arguments, ")", indent)
 
     def to_dict(self) -> dict[str, Any]:
         """Return the JSON form: ``type`` and the fields."""

@@ -34,6 +34,6 @@ class Registered(Generic[_Made]):
                 f"A {type(name).__name__} is no name of a {self._kind}: give the name of {self._register}(name, …)."
             )
         if name not in self._known:
-            known = nearest(name, self._known).rstrip(".") if self._known else ""
-            raise ValueError(f"No {self._kind} is registered as {name!r}{known}; {self._register}(name, …) adds it.")
+            known = nearest(name, self._known) if self._known else "."
+            raise ValueError(f"No {self._kind} is registered as {name!r}{known} {self._register}(name, …) adds it.")
         return self._known[name]
