@@ -21,6 +21,7 @@ from .model import (
     Constant,
     CrossEntropy,
     CustomLoss,
+    Dask,
     Diagonal,
     EarlyStopping,
     FixedWeights,
@@ -47,6 +48,7 @@ from .model import (
     Stack,
     Sum,
     SumSquares,
+    Times,
     ZeroSum,
     graphs,
     recipes,
@@ -70,6 +72,7 @@ from .solve import (
 from .tune import (
     GCV,
     LBFGS,
+    Counted,
     FittedModel,
     Grid,
     HeldOut,
@@ -87,9 +90,10 @@ from .tune import (
 )
 
 if TYPE_CHECKING:
-    from . import explain, plots, widgets
+    from . import explain, plots, streams, widgets
     from .data import datasets
     from .estimators import TunedLeastSquaresClassifier, TunedLeastSquaresRegressor
+    from .verdicts import Verdicts
 
 __version__ = "0.1.0"
 
@@ -109,8 +113,10 @@ __all__ = [
     "Chunks",
     "Concat",
     "Constant",
+    "Counted",
     "CrossEntropy",
     "CustomLoss",
+    "Dask",
     "Data",
     "Diagonal",
     "EarlyStopping",
@@ -155,8 +161,10 @@ __all__ = [
     "Status",
     "Sum",
     "SumSquares",
+    "Times",
     "TunedLeastSquaresClassifier",
     "TunedLeastSquaresRegressor",
+    "Verdicts",
     "ZeroSum",
     "available_devices",
     "constrained_least_squares",
@@ -170,6 +178,7 @@ __all__ = [
     "refit",
     "register_loss",
     "register_module",
+    "streams",
     "tune",
     "widgets",
 ]
@@ -177,9 +186,11 @@ __all__ = [
 _LAZY = {
     "TunedLeastSquaresClassifier": "lsat_explorer.estimators:TunedLeastSquaresClassifier",
     "TunedLeastSquaresRegressor": "lsat_explorer.estimators:TunedLeastSquaresRegressor",
+    "Verdicts": "lsat_explorer.verdicts:Verdicts",
     "datasets": "lsat_explorer.data.datasets",
     "explain": "lsat_explorer.explain",
     "plots": "lsat_explorer.plots",
+    "streams": "lsat_explorer.streams",
     "widgets": "lsat_explorer.widgets",
 }
 

@@ -239,8 +239,10 @@ def test_a_run_is_explained_by_its_model(digits):
         explain.label_doubt(run)
     table = explain.label_doubt(run.model)
     assert list(table.index) == list(digits.train.rows)
-    with pytest.raises(ValueError, match=r"not fitted to the training rows .* not one of lsat\.refit"):
-        explain.label_doubt(lsat.refit(run))
+    refitted = lsat.refit(run)
+    for ask in (explain.label_doubt, explain.overview, explain.what_if, lambda m: explain.attribution(m, 0)):
+        with pytest.raises(ValueError, match=r"not fitted .* alone, as lsat\.refit .*: give .* run\.model\.$"):
+            ask(refitted)
 
 
 def test_wrong_labels_of_digits_are_doubted_first(digits):

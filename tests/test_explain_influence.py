@@ -91,8 +91,18 @@ def test_what_if_nothing_changes_nothing_and_leaves_the_model_alone(models):
     changed = explain.what_if(model, drop=CLASSES.train.rows[0]).model
     assert torch.equal(model.theta, theta)
     assert not torch.equal(changed.theta, theta)
-    with pytest.raises(ValueError, match=r"not one of lsat\.refit or of what_if"):
+    with pytest.raises(ValueError, match=r"as they are: .* run\.model, or .* lsat\.tune\(recipe, verdicts\.applied"):
         explain.label_doubt(changed, data=CLASSES)
+
+
+def test_what_was_changed_by_verdicts_is_explained_on_the_changed_rows(models):
+    verdicts = lsat.Verdicts()
+    verdicts.drop(CLASSES.train.rows[:3])
+    verdicts.relabel(CLASSES.train.rows[4], "ant")
+    data = verdicts.applied(CLASSES)
+    model = fitted(models["classes"].recipe, data)
+    assert list(explain.label_doubt(model).index) == list(data.train.rows)
+    assert explain.label_doubt(model).loc[CLASSES.train.rows[4], "given"] == "ant"
 
 
 def test_a_class_may_come_as_a_number_of_numpy_but_not_as_true(digits):

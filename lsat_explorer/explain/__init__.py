@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .consequences import consequences
 from .influence import attribution
 from .overview import overview
 from .shapley import knn_shapley
@@ -12,6 +13,7 @@ __all__ = [
     "Judged",
     "WhatIf",
     "attribution",
+    "consequences",
     "effect_on_validation",
     "knn_shapley",
     "label_doubt",

@@ -173,7 +173,7 @@ class TrainingFit:
 
     def error_of(self, predictions: Tensor) -> float:
         """Return the share of validation rows misclassified, or the root mean squared error."""
-        return error_of(predictions, self.validation.targets.double(), self.data.task)
+        return float(error_of(predictions, self.validation.targets.double(), self.data.task))
 
 
 def times(rows: MemoryRows, theta: Tensor) -> Tensor:
@@ -239,8 +239,15 @@ def _check_kind(model: FittedModel, data: Any) -> None:
 def _check_same(model: FittedModel, fit: TrainingFit) -> None:
     """Refuse rows that the model was not fitted to: what is said of them would be of another fit."""
     difference = times(fit.train, model.theta - fit.solution.theta).abs().max()
-    if difference > _AGREES * times(fit.train, model.theta).abs().max():
+    if difference <= _AGREES * times(fit.train, model.theta).abs().max():
+        return
+    if model.data is fit.data:
         raise ValueError(
-            f"The model was not fitted to the training rows of {fit.data!r} as they are: give the data that it was "
-            "fitted to, and a model of a run, not one of lsat.refit or of what_if."
+            f"The model was not fitted to the training rows of {fit.data!r} alone, as lsat.refit fits one to the "
+            "validation rows too, which then judge nothing: give the model of the run, run.model."
         )
+    raise ValueError(
+        f"The model was not fitted to the training rows of {fit.data!r} as they are: give the data that it was fitted "
+        "to, or in place of a model of what_if that of the run, run.model, or of a run on the changed rows, "
+        "lsat.tune(recipe, verdicts.applied(data)).model."
+    )

@@ -13,11 +13,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from ..data.data import Data
+from ..data.relabel import target_of
 from ..data.tables import shown
 from ..solve.weighted import solve_normal
 from ..tune.fitted import FittedModel
@@ -124,31 +124,8 @@ def _labels(fit: TrainingFit, relabel: Mapping[Any, Any] | None) -> dict[int, Te
     if not isinstance(relabel, Mapping):
         raise ValueError(f"relabel is a {type(relabel).__name__}, expected a dict such as {{row: label}}.")
     places = positions_of(list(relabel), fit.data.train, "train", "relabel")
-    target = _number if fit.data.classes is None else _one_hot
     found = zip(places, relabel.items(), strict=True)
-    return {place: target(fit.data, row, label).to(fit.train.targets.device) for place, (row, label) in found}
-
-
-def _one_hot(data: Data, row: Any, label: Any) -> Tensor:
-    classes = list(data.classes or ())
-    if isinstance(label, bool) != isinstance(classes[0], bool | np.bool_) or label not in classes:
-        known = ", ".join(shown(each) for each in classes[:10]) + (", …" if len(classes) > 10 else "")
-        raise ValueError(
-            f"relabel gives row {shown(row)} the class {shown(label)}, which is unknown: give one of {known}."
-        )
-    return torch.nn.functional.one_hot(torch.tensor(classes.index(label)), len(classes)).double()
-
-
-def _number(data: Data, row: Any, label: Any) -> Tensor:
-    m = data.train.targets.shape[1]
-    try:
-        values = np.asarray(label, dtype=np.float64).reshape(-1)
-    except (TypeError, ValueError):
-        values = np.full(m, np.nan)
-    if values.shape != (m,) or not np.isfinite(values).all():
-        wanted = "a finite number" if m == 1 else f"{m} finite numbers"
-        raise ValueError(f"relabel gives row {shown(row)} the target {shown(label)}: expected {wanted}.")
-    return torch.from_numpy(values.copy())
+    return {place: target_of(fit.data, row, label).to(fit.train.targets.device) for place, (row, label) in found}
 
 
 def _changed(fit: TrainingFit, dropped: list[int], labels: dict[int, Tensor]) -> Tensor:
