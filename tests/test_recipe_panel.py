@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import threading
 from collections.abc import Iterator
 
@@ -11,7 +12,7 @@ import pytest
 import lsat_explorer as lsat
 from lsat_explorer.widgets.code_view import CodeView, cell_source, line_of
 from lsat_explorer.widgets.featurizer_builder import FeaturizerBuilder
-from lsat_explorer.widgets.fitting_pieces import editable, misfit, with_features, with_graphs
+from lsat_explorer.widgets.fitting_pieces import editable, misfit, with_features, with_graphs, with_weight
 from lsat_explorer.widgets.hyper_sliders import HyperSliders
 from lsat_explorer.widgets.recipe_panel import RecipePanel
 
@@ -65,6 +66,46 @@ def test_editors_follow_a_recipe_without_changing_it(panel: RecipePanel, changes
     assert panel.graph_editor.graph == lsat.graphs.ring(64)
     assert changes == []
     assert panel.recipe == other
+
+
+def test_a_card_sets_where_a_weight_starts_and_whether_it_is_tuned(panel: RecipePanel, changes: list) -> None:
+    def ask(**content: object) -> None:
+        panel.tabs._handle_custom_msg(content, [])
+
+    panel.show(RECIPE, None, None)
+    card = panel.tabs.cards["Regularizers"][2]
+    assert (card["path"], card["tuned"]) == ("smooth", True)
+    assert card["start"] == pytest.approx(math.e**2)
+    ask(path="smooth", weight=4.0)
+    assert changes[-1].regularizer.members["smooth"].log_weight == pytest.approx(math.log(2))
+    ask(path="smooth", tuned=False)
+    assert changes[-1].hyper_penalties[SMOOTH] == lsat.Frozen()
+    assert changes[-1].regularizer.members["smooth"].log_weight == pytest.approx(math.log(2))
+    ask(path="smooth", tuned=True)
+    assert changes[-1].hyper_penalties == RECIPE.hyper_penalties
+    panel.show(panel.recipe, None, None)
+    assert not panel.tabs.fixed
+    panel.show(RECIPE, None, None)  # the cards of an earlier run are to be read
+    assert panel.tabs.fixed
+
+    count = len(changes)
+    for wrong, word in ((0, "positive"), ("x", "'x'"), (float("nan"), "nan"), (True, "True")):
+        ask(path="smooth", weight=wrong)
+        assert word in panel.tabs.problem
+    ask(path="gone", weight=1.0)
+    assert "'gone'" in panel.tabs.problem
+    ask(path="smooth", tuned="yes")
+    ask(weight=1.0)
+    assert len(changes) == count
+
+
+def test_a_regularizer_that_is_alone_or_deep_inside_starts_elsewhere() -> None:
+    alone = with_weight(lsat.Recipe(regularizer=lsat.Diagonal()), "", 1.0)
+    assert alone.regularizer == lsat.Diagonal(log_weight=0.0)
+    deep = lsat.Stack(a=lsat.Stack(b=lsat.Ridge(), c=lsat.Ridge()), d=lsat.Ridge())
+    assert with_weight(lsat.Recipe(regularizer=deep), "a.c", 1.0).regularizer == deep
+    moved = with_weight(lsat.Recipe(regularizer=deep), "a.c", 4.0).regularizer
+    assert [moved.members["a"].members[name].log_weight > 0.6 for name in "bc"] == [False, True]
 
 
 def test_what_is_held_in_the_builder_is_held_in_the_recipe(panel: RecipePanel, changes: list) -> None:

@@ -12,8 +12,10 @@ import torch
 
 import lsat_explorer as lsat
 from lsat_explorer.widgets.row_filters import check_ends, confusion_counts, in_cell, in_range, range_counts
+from lsat_explorer.widgets.row_findings import Wish
 from lsat_explorer.widgets.row_fits import RowFits
 from lsat_explorer.widgets.row_predictions import fit_of, predictions_of, row_losses, said_of
+from lsat_explorer.widgets.row_tiles import RowTiles
 from lsat_explorer.widgets.rows import (
     ORDERS,
     Order,
@@ -66,6 +68,10 @@ def test_orders_are_columns_with_a_direction() -> None:
     assert {name: (order.column, order.falling) for name, order in ORDERS.items()} == {
         "lightest": ("weight", False),
         "heaviest": ("weight", True),
+        "doubt": ("doubt", False),
+        "-doubt": ("doubt", True),
+        "effect": ("effect", False),
+        "-effect": ("effect", True),
         "row": ("row", False),
         "-row": ("row", True),
         "label": ("label", False),
@@ -76,7 +82,7 @@ def test_orders_are_columns_with_a_direction() -> None:
         "-loss": ("loss", True),
     }
     assert order_of("-feature loss", ["loss"]) == Order("feature loss", True)
-    for name in ("doubt", "-lightest", "feature b", "--row", ""):
+    for name in ("doubts", "-lightest", "feature b", "--row", ""):
         with pytest.raises(ValueError, match=r"order is .*expected one of 'lightest'.* or 'feature a'"):
             order_of(name, ["a"])
 
@@ -268,39 +274,40 @@ class Counting:
 
 def test_a_run_that_goes_on_is_asked_for_a_model_only_on_demand(digits: lsat.Data) -> None:
     run = lsat.Run(lsat.Recipe(method=lsat.ProximalGradient(max_iterations=4)), digits)
-    counted, told = Counting(run), threading.Event()
+    counted, told, tiles = Counting(run), threading.Event(), RowTiles(digits)
     fits = RowFits(told.set)
     fits.take(counted)
-    fits.ask(rows=True, position=0)
+    fits.ask(Wish(tiles=tiles, rows=True, position=0))
     assert (fits.standing()["can"], fits.standing()["busy"]) == (False, False)  # it has not begun
     steps = run.steps()
     next(steps)
-    fits.ask(rows=False, position=-1)
+    fits.ask(Wish(tiles=tiles, rows=False, position=-1))
     assert counted.models == 0  # nobody wants anything
-    fits.ask(rows=True, position=7)
+    fits.ask(Wish(tiles=tiles, rows=True, position=7))
     assert fits.wait(60)
     assert told.is_set()
     assert counted.models == 1
-    assert fits.predictions is not None
-    assert fits.said(7)["words"] == fits.predictions.words[7]
-    assert fits.said(8) == {}
+    predictions = fits.told(tiles).predictions
+    assert predictions is not None
+    assert fits.said(tiles, 7)["words"] == predictions.words[7]
+    assert fits.said(tiles, 8) == {}
     next(iterate for iterate in steps if iterate.accepted)
-    fits.ask(rows=True, position=8)
+    fits.ask(Wish(tiles=tiles, rows=True, position=8))
     assert fits.wait(60)
     assert counted.models == 1  # while the run goes on the fit at hand serves
     standing = fits.standing()
     assert (standing["number"], standing["behind"], standing["now"] > 0) == (0, True, True)
-    fits.ask(rows=True, position=8, renew=True)
+    fits.ask(Wish(tiles=tiles, rows=True, position=8, renew=True))
     assert fits.wait(60)
     assert counted.models == 2
     assert not fits.standing()["behind"]
     for _ in steps:
         pass
-    fits.ask(rows=True, position=8)
+    fits.ask(Wish(tiles=tiles, rows=True, position=8))
     assert fits.wait(60)
     assert not fits.standing()["behind"]  # at rest it follows by itself
     asked = counted.models
-    fits.ask(rows=True, position=8)
+    fits.ask(Wish(tiles=tiles, rows=True, position=8))
     assert fits.wait(60)
     assert counted.models == asked
     fits.close()
@@ -314,10 +321,11 @@ def test_a_run_without_a_fit_says_why(run: lsat.Run) -> None:
 
     fits = RowFits(lambda: None)
     fits.take(Unsolved(run))
-    fits.ask(rows=True, position=-1)
+    tiles = RowTiles(run.data)
+    fits.ask(Wish(tiles=tiles, rows=True))
     assert fits.wait(60)
     assert fits.problem == "The rows could not be predicted: singular"
-    assert fits.predictions is None
+    assert fits.told(tiles).predictions is None
     fits.take(run)
     assert fits.problem == ""
     fits.close()

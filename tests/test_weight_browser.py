@@ -137,7 +137,8 @@ def test_settings_that_do_not_exist_are_refused(run: FakeRun) -> None:
     browser = WeightBrowser(run)
     pages = shown(browser)["pages"]
     for name, value, said in [
-        ("order", "doubt", "order is 'doubt', expected one of 'lightest', 'heaviest', 'row'"),
+        ("order", "doubts", "order is 'doubts', expected one of 'lightest', 'heaviest', 'doubt'"),
+        ("order", "-doubt", "order '-doubt' takes a fit to rows in memory"),
         ("label", "seven", "label is 'seven', but the data has 0, 1, 2"),
         ("page", 0, f"page is 0, expected 1 to {pages}"),
         ("page", pages + 1, f"page is {pages + 1}, expected 1 to {pages}"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import re
 import threading
 from collections.abc import Iterator
 from typing import Any
@@ -15,6 +16,7 @@ import traitlets
 import lsat_explorer as lsat
 from fake_run import FakeRun
 from lsat_explorer.widgets import Explorer, HyperSliders, LiveTuner
+from lsat_explorer.widgets.base import static
 from lsat_explorer.widgets.cards import TABS, cards, graph_picture
 from lsat_explorer.widgets.facts import difference
 from lsat_explorer.widgets.worker import Activity
@@ -528,11 +530,18 @@ def test_a_difference_is_told_in_numbers_where_it_is_one(recipe: lsat.Recipe) ->
     assert difference(recipe, slower.replace(seed=3)) == "first step size 1 → 0.5, seed"
 
 
-def test_plotlys_module_still_ends_as_ours_expects() -> None:
-    from lsat_explorer.widgets.figure import _followed, _live_plot
+def test_the_page_keeps_every_kind_of_message_that_plotly_has(explorer: Explorer) -> None:
+    kept = re.search(r"MESSAGES = \[(.*?)\]", static("live_plot.js"), re.DOTALL)
+    assert kept is not None
+    names = {f"_py2js_{name}" for name in re.findall(r'"(\w+)"', kept[1])}
+    assert names == {name for name in explorer.tuner.plot.trait_names() if name.startswith("_py2js_")}
 
-    assert "const plotly = " in str(_live_plot()._esm)
-    assert _followed("export default 1;") == "export default 1;"
+
+def test_plotlys_script_is_sent_once_and_as_bytes(explorer: Explorer) -> None:
+    state = explorer.tuner.plot.get_state()
+    assert b" as default}" in state["_module"]
+    assert len(state["_esm"]) < 20_000
+    assert state["_module_name"].startswith("plotly ")
 
 
 # --- the recipe by hand, as text and from Python --------------------------------------------------------------------

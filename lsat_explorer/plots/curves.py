@@ -155,7 +155,8 @@ def short(text: object, most: int = 24) -> str:
     >>> short("a very long class name", 10)
     'a very lo…'
     """
-    line = " ".join(str(text).split()) or "(empty)"
+    readable = str(text).encode("utf-8", "replace").decode()  # half of a pair of code units is no character
+    line = " ".join(readable.split()) or "(empty)"
     return line if len(line) <= most else line[: most - 1] + "…"
 
 

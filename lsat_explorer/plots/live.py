@@ -31,6 +31,9 @@ OVERLAYS = (
 PANELS = {"yaxis": (0.70, 0.93), "yaxis2": (0.375, 0.585), "yaxis4": (0.325, 0.365), "yaxis3": (0.03, 0.235)}
 """Where each panel lies between bottom and top; the strip of rejected steps hangs under the step size."""
 
+EMPTY = ("yaxis", "yaxis2", "yaxis3")
+"""The panels that have a title and, while there is no iterate, a line at their foot."""
+
 TITLES = (("Validation loss", 0.945), ("Step size t", 0.60), ("Stopping residual", 0.25))
 """The titles and where they stand."""
 
@@ -101,9 +104,10 @@ def run_layout(*, height: int = 400) -> dict[str, Any]:
     dict
         For ``go.Figure(layout=...)`` or ``go.FigureWidget(layout=...)``. Annotations 0 to 2 are the titles, 3 to 5 the
         present values, 6 the word beside the tolerance, 7 what is said while there is no iterate, 8 to 10 belong
-        to the panels of ω. The shape is the line at the marked iterate.
+        to the panels of ω. Shape 0 is the line at the marked iterate, 1 to 3 are the feet of empty panels.
     """
-    quiet = {"gridcolor": GRID, "zeroline": False, "showline": False, "ticks": "", "ticklabelstandoff": 5}
+    quiet: dict[str, Any] = {"gridcolor": GRID, "zeroline": False, "showline": False, "automargin": True}
+    quiet |= {"ticks": "", "ticklabelstandoff": 5}
     axes: dict[str, Any] = {
         name: quiet | {"domain": list(domain), "anchor": "x", "fixedrange": True} for name, domain in PANELS.items()
     }
@@ -117,11 +121,12 @@ def run_layout(*, height: int = 400) -> dict[str, Any]:
         **axes,
         "xaxis": quiet
         | {"anchor": "y3", "showgrid": False, "rangemode": "tozero", "hoverformat": ",d"}
-        | {"title": {"text": "iteration", "standoff": 4}},
+        | {"title": {"text": "iteration", "standoff": 4, "font": FONT}},
         "annotations": _annotations(),
         "shapes": [
             {"type": "line", "xref": "x", "yref": "paper", "x0": 0, "x1": 0, "y0": 0, "y1": 0.93, "visible": False}
-            | {"line": {"color": AMBER, "width": 1, "dash": "dot"}, "name": "marked"}
+            | {"line": {"color": AMBER, "width": 1, "dash": "dot"}, "name": "marked"},
+            *_frames(),
         ],
         "height": height,
         "autosize": True,
@@ -133,8 +138,14 @@ def run_layout(*, height: int = 400) -> dict[str, Any]:
         "hoversubplots": "axis",
         "showlegend": False,
         "uirevision": "run",
+        "template": {},  # all is said here; plotly's own would be read and sent for nothing
         "modebar": {"bgcolor": "rgba(0,0,0,0)", "color": GRID, "activecolor": ACCENT},
     }
+
+
+def _frames() -> list[dict[str, Any]]:
+    place = {"type": "line", "xref": "paper", "yref": "paper", "x0": 0, "x1": 1, "line": {"color": GRID, "width": 1}}
+    return [place | {"y0": PANELS[name][0], "y1": PANELS[name][0], "name": f"foot {name}"} for name in EMPTY]
 
 
 def _annotations() -> list[dict[str, Any]]:
@@ -237,6 +248,8 @@ def update_run(
         if layout.xaxis.visible != (not drawn.empty):
             for axis in ("xaxis", *PANELS):
                 layout[axis].visible = not drawn.empty
+            for foot in layout.shapes[1:4]:
+                foot.visible = drawn.empty
         place, line_there = marked if len(points["marked"]) else None, layout.shapes[0]
         if place is not None or line_there.visible:
             line_there.update(x0=place or 0, x1=place or 0, visible=place is not None)
@@ -248,7 +261,7 @@ def _write(notes: Any, drawn: Curves, line: Curve) -> None:
     also = [word for word, curve in _ALSO.items() if len(getattr(drawn, curve))]
     tail = f' <span style="color:{MUTED}">· {", ".join(also)}</span>' if also else ""
     for note, (title, _), behind in zip(notes[:3], TITLES, (tail, "", ""), strict=True):
-        note.text = "" if drawn.empty else f"<b>{title}</b>{behind}"
+        note.text = f"<b>{title}</b>{behind}"
     for note, value, kind in zip(
         notes[3:6],
         (drawn.loss.last, drawn.step.last, drawn.residual.last),

@@ -10,7 +10,7 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
 from lsat_explorer.plots.curves import Curve, thin, value_text
-from lsat_explorer.plots.live import OVERLAYS, PANELS, TITLES
+from lsat_explorer.plots.live import EMPTY, OVERLAYS, PANELS, TITLES
 from lsat_explorer.plots.maps import ACCENT, FONT, MUTED, escape
 from lsat_explorer.plots.ticks import linear_ticks, log_ticks
 
@@ -66,6 +66,8 @@ def _arrange(figure: go.Figure, height: int, more: int) -> None:
         for index, (_, y) in enumerate(TITLES):
             layout.annotations[index].y = layout.annotations[index + 3].y = moved(y)
         layout.shapes[0].y1 = moved(0.93)
+        for foot, name in zip(layout.shapes[1:4], EMPTY, strict=True):
+            foot.update(y0=moved(PANELS[name][0]), y1=moved(PANELS[name][0]))
         for name, (top, bottom) in (("yaxis5", _GRADIENT), ("yaxis6", _OMEGA)):
             layout[name].update(domain=[below(bottom), below(top)] if shown else [0, 1], visible=shown)
         for index, (top, _) in ((8, _GRADIENT), (9, _OMEGA), (10, _GRADIENT)):

@@ -12,14 +12,14 @@ if TYPE_CHECKING:
     from .problem import Problem
     from .run import Run
 
-__all__ = ["advice", "notes"]
+__all__ = ["advice", "notes", "overfitting"]
 
 
 def advice(run: Run) -> str:
     """Return the status of a run as sentences."""
     if not run.iterates:
         return run.status.sentence
-    first, last = run.iterates[0], run.iterates[-1]
+    last = run.iterates[-1]
     if run.problem is not None and not run.problem.tuned and run.status is Status.CONVERGED:
         return "Nothing to tune: this is the least squares fit at the recipe's values."
     sentences = [run.status.sentence]
@@ -34,13 +34,22 @@ def advice(run: Run) -> str:
             f"A tolerance of {tolerance:g} is out of reach for an objective of {last.objective:.3g}: "
             "scale the targets, or raise the tolerance."
         )
-    judged = run.problem is None or run.problem.criterion.held_out
-    if judged and run.status.final and last.loss < first.loss and last.error > first.error:
-        sentences.append(
-            f"The validation loss fell, but the validation error rose from {_shown(first.error, run)} to "
-            f"{_shown(last.error, run)}: the hyper-parameters may be fitting the validation rows."
-        )
+    if run.status.final:
+        sentences += filter(None, [overfitting(run)])
     return " ".join([*sentences, *run.notes])
+
+
+def overfitting(run: Run) -> str:
+    """Return the warning of a run whose validation loss fell while its validation error rose; empty for another."""
+    first, last = run.iterates[0], run.iterates[-1]
+    judged = run.problem is None or run.problem.criterion.held_out
+    if not (judged and last.loss < first.loss and last.error > first.error):
+        return ""
+    places = 1 if _shown(first.error, run) != _shown(last.error, run) else 3
+    return (
+        f"The validation loss fell, but the validation error rose from {_shown(first.error, run, places)} to "
+        f"{_shown(last.error, run, places)}: the hyper-parameters may be fitting the validation rows."
+    )
 
 
 def notes(problem: Problem, last: Iterate) -> list[str]:
@@ -89,5 +98,5 @@ def _idle(problem: Problem, last: Iterate, name: str) -> bool:
     return abs(without.loss - last.loss) <= 1e-5 * abs(last.loss)
 
 
-def _shown(error: float, run: Run) -> str:
-    return f"{100 * error:.1f} %" if run.data.task == "classification" else f"{error:.4g}"
+def _shown(error: float, run: Run, places: int = 1) -> str:
+    return f"{100 * error:.{places}f} %" if run.data.task == "classification" else f"{error:.{3 + places}g}"

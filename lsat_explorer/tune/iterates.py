@@ -104,6 +104,12 @@ class Iterates(Sequence[Iterate]):
         """The first accepted iterate of the least loss on the rows of early stopping."""
         return self[self._least["stopping_loss"]]
 
+    def worse_for(self, iterate: Iterate) -> int:
+        """Return for how many accepted iterates the early-stopping loss has not fallen, ``iterate`` being the next."""
+        before = self.columns("accepted", "stopping_loss")
+        losses = [*before["stopping_loss"][before["accepted"] == 1], iterate.stopping_loss]
+        return len(losses) - 1 - int(np.argmin(losses))
+
     @property
     def counts(self) -> tuple[int, int]:
         """Numbers of accepted and of rejected steps; the starting point is neither."""

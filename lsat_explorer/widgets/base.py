@@ -23,6 +23,7 @@ __all__ = [
     "View",
     "checked",
     "error_words",
+    "hear_while_busy",
     "refuse_unknown",
     "static",
     "styles",
@@ -109,6 +110,22 @@ def error_words(error: BaseException) -> str:
     return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
 
 
+def hear_while_busy(comm: Any) -> None:
+    """Let what a page says on a comm reach its view while a cell runs, wherever the kernel has subshells.
+
+    JupyterLab sends it to a subshell of its own. ipykernel passes it on to the shell that last wrote on the comm, for
+    code that waits there for an answer: mostly that of the cells, where Stop would wait until the running cell has
+    ended. No view waits for answers.
+
+    Parameters
+    ----------
+    comm : Comm
+        The comm of a widget that is open.
+    """
+    if hasattr(comm, "_reply_subshell_for"):
+        comm._reply_subshell_for = lambda _data, subshell: subshell
+
+
 class SettingError(TraitError, ValueError):
     """A value that a view cannot take: a ValueError for the user, rolled back by the widget if a page sent it."""
 
@@ -144,6 +161,11 @@ class View(anywidget.AnyWidget):
     def __init__(self, **settings: Any) -> None:
         refuse_unknown(type(self), settings)
         super().__init__(**settings)
+
+    def open(self) -> None:
+        """Open the line to the page."""
+        super().open()
+        hear_while_busy(self.comm)
 
 
 class Pictured:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import lru_cache
-from math import cos, isqrt, pi, sin
+from math import cos, exp, isqrt, pi, sin
 from typing import Any
 
 import torch
@@ -41,6 +41,10 @@ class Card:
         What stands beside the drawing.
     picture : str
         Path data of a small drawing in a unit square, or ``""``.
+    path : str
+        Where a regularizer is in the recipe's: dotted names of members, ``""`` for one alone.
+    start : float or None
+        e^{2ω} at which the weight of a regularizer starts; None for any other piece.
     """
 
     name: str
@@ -49,6 +53,8 @@ class Card:
     tuned: bool | None = None
     notes: tuple[str, ...] = ()
     picture: str = ""
+    path: str = ""
+    start: float | None = None
 
 
 def cards(recipe: Recipe, omega: Omega | None = None, widths: Mapping[str, int] | None = None) -> dict[str, list[Card]]:
@@ -75,7 +81,11 @@ def cards(recipe: Recipe, omega: Omega | None = None, widths: Mapping[str, int] 
         for name, piece in _members(recipe.featurizer)
     ]
     regularizers = [
-        _card(name, piece, f"regularizer.{name}" if name else "regularizer", known, penalties)
+        replace(
+            _card(name, piece, f"regularizer.{name}" if name else "regularizer", known, penalties),
+            path=name,
+            start=exp(2 * piece.log_weight) if hasattr(piece, "log_weight") else None,
+        )
         for name, piece in _members(recipe.regularizer)
     ]
     weights = (

@@ -168,8 +168,8 @@ def difference(old: Recipe, new: Recipe) -> str:
 
     Examples
     --------
-    >>> difference(Recipe(), set_knob(Recipe(), "method/step", 0.5))
-    'first step size 1 → 0.5'
+    >>> difference(Recipe(), set_knob(Recipe(), "method/max_iterations", 50))
+    'maximum iterations 250 → 50'
     """
     before = {knob.path: knob.value for knob in knobs(old)}
     moved = [knob for knob in knobs(new) if knob.path in before and before[knob.path] != knob.value]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from copy import deepcopy
 from functools import cache
@@ -12,13 +11,15 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from lsat_explorer.widgets.base import static
+import traitlets
+
+from lsat_explorer.widgets.base import hear_while_busy
+from lsat_explorer.widgets.shown import script
 
 __all__ = ["figure_widget"]
 
 _SELDOM = "nbformat"
 _ONCE = {"_widget_data", "_widget_layout"}
-_EXPORT = re.compile(r"export\s*\{[^{}]*?([\w$]+) as default\s*\}")
 
 
 def figure_widget(figure: Any) -> Any:
@@ -38,12 +39,20 @@ def figure_widget(figure: Any) -> Any:
 
 @cache
 def _live_plot() -> Any:
+    import plotly
+
     base = _figure_widget_class()
-    module = base._esm.read_text(encoding="utf-8") if isinstance(base._esm, Path) else str(base._esm)
+    module = base._esm.read_bytes() if isinstance(base._esm, Path) else str(base._esm).encode()
 
     class LivePlot(base):  # type: ignore[misc, valid-type]
-        _esm = _followed(module)
+        _esm = script("live_plot.js")
+        _module = traitlets.Bytes(module).tag(sync=True)  # plotly's script, which the page reads last
+        _module_name = traitlets.Unicode(f"plotly {plotly.__version__}").tag(sync=True)
         _whole = False  # until plotly's own making is done
+
+        def open(self) -> None:
+            super().open()
+            hear_while_busy(self.comm)
 
         def get_state(self, key: Any = None, **kwargs: Any) -> Any:
             # A page that is loaded again asks for traits that plotly set once: later points went out as messages.
@@ -53,12 +62,6 @@ def _live_plot() -> Any:
             return super().get_state(key, **kwargs)
 
     return LivePlot
-
-
-def _followed(module: str) -> str:
-    """Return plotly's module with ours behind it, or plotly's alone if it does not end as it did."""
-    *_, last = (None, *_EXPORT.finditer(module))
-    return module if last is None else f"{module[: last.start()]}const plotly = {last[1]};\n{static('live_plot.js')}"
 
 
 def _figure_widget_class() -> Any:

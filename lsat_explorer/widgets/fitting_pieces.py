@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from math import inf, log
 from typing import Any
 
 from lsat_explorer.data import Data
@@ -14,9 +15,8 @@ from lsat_explorer.model.piece import nearest
 from lsat_explorer.model.prepared import Featurizer
 from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.model.regularizers import Regularizer, Smooth, Stack
-from lsat_explorer.widgets.graph_session import usual_graph
 
-__all__ = ["editable", "held_names", "misfit", "with_features", "with_graphs"]
+__all__ = ["editable", "held_names", "misfit", "with_features", "with_graphs", "with_tuned", "with_weight"]
 
 
 def editable(recipe: Recipe, data: Data) -> Stack:
@@ -26,6 +26,8 @@ def editable(recipe: Recipe, data: Data) -> Stack:
         return Stack(smooth=regularizer)
     members = dict(regularizer.members) if isinstance(regularizer, Stack) else {_name(regularizer): regularizer}
     if not any(isinstance(member, Smooth) for member in members.values()):
+        from lsat_explorer.widgets.graph_session import usual_graph  # with the whole of the graph editor
+
         usual, name = usual_graph(data, None), "smooth"
         while name in members:
             name += "_graph"
@@ -119,6 +121,58 @@ def with_graphs(recipe: Recipe, regularizer: Stack) -> Recipe:
             if not n.startswith("regularizer.") or n.split(".")[1] in regularizer.members
         }
     return recipe.replace(regularizer=regularizer, hyper_penalties=known)
+
+
+def with_weight(recipe: Recipe, path: str, weight: float) -> Recipe:
+    """Return the recipe with another weight e^{2ω} at which one of its regularizers starts.
+
+    Parameters
+    ----------
+    recipe : Recipe
+        The recipe.
+    path : str
+        Dotted names of members, ``""`` for a regularizer that is alone.
+    weight : float
+        Positive.
+
+    Raises
+    ------
+    ValueError
+        If the weight is not a positive number, or nothing is there.
+
+    Examples
+    --------
+    >>> from lsat_explorer import Ridge
+    >>> with_weight(Recipe(regularizer=Ridge()), "", 1.0).regularizer
+    Ridge()
+    """
+    if isinstance(weight, bool) or not isinstance(weight, int | float) or not 0 < weight < inf:
+        raise ValueError(f"The weight is {weight!r}, expected a positive number; type one such as 1.")
+    return recipe.replace(regularizer=_weighed(recipe.regularizer, path, log(weight) / 2))
+
+
+def _weighed(regularizer: Regularizer, path: str, log_weight: float) -> Regularizer:
+    if not path and hasattr(regularizer, "log_weight"):
+        return replace(regularizer, log_weight=log_weight)  # type: ignore[type-var]
+    first, _, rest = path.partition(".")
+    if not isinstance(regularizer, Stack) or first not in regularizer.members:
+        raise ValueError(f"There is no regularizer {path!r} with a weight: open the tab again.")
+    return Stack(**{**regularizer.members, first: _weighed(regularizer.members[first], rest, log_weight)})
+
+
+def with_tuned(recipe: Recipe, path: str, tuned: bool) -> Recipe:
+    """Return the recipe with the weight of one of its regularizers tuned, or held where it starts.
+
+    Parameters
+    ----------
+    recipe, path
+        As for `with_weight`.
+    tuned : bool
+        Whether it is tuned.
+    """
+    name = f"regularizer.{path}.log_weight" if path else "regularizer.log_weight"
+    kept = {known: penalty for known, penalty in recipe.hyper_penalties.items() if known != name}
+    return recipe.replace(hyper_penalties=kept if tuned else kept | {name: Frozen()})
 
 
 def _name(regularizer: Any) -> str:

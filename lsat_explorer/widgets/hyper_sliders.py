@@ -45,9 +45,9 @@ class HyperSliders(Shown, View):
     Examples
     --------
     >>> sliders = HyperSliders(Recipe())
-    >>> sliders.values = {**sliders.values, "method/step": 0.5}
-    >>> sliders.recipe.method.step
-    0.5
+    >>> sliders.values = {**sliders.values, "method/max_iterations": 50}
+    >>> sliders.recipe.method.max_iterations
+    50
     """
 
     _esm = script("hyper_sliders.js")

@@ -113,7 +113,7 @@ def knobs(recipe: Recipe) -> list[Knob]:
     Examples
     --------
     >>> [knob.path for knob in knobs(Recipe())]
-    ['method/step', 'method/tolerance', 'method/max_iterations']
+    ['method/tolerance', 'method/max_iterations']
     """
     found = [knob for part, group in _GROUPS.items() for knob in _walk(getattr(recipe, part), part, group, "")]
     return [knob for knob in found if math.isfinite(knob.value)]
@@ -184,8 +184,8 @@ def set_knob(recipe: Recipe, path: str, value: float) -> Recipe:
 
     Examples
     --------
-    >>> set_knob(Recipe(), "method/step", 0.5).method.step
-    0.5
+    >>> set_knob(Recipe(), "method/max_iterations", 50).method.max_iterations
+    50
     """
     known = {knob.path: knob for knob in knobs(recipe)}
     if path not in known:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import asdict
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import ipywidgets
 import traitlets
@@ -13,15 +13,25 @@ import traitlets
 from lsat_explorer.data import Data
 from lsat_explorer.model.piece import Omega
 from lsat_explorer.model.recipe import Recipe
-from lsat_explorer.widgets.base import View
+from lsat_explorer.widgets.base import View, error_words
 from lsat_explorer.widgets.cards import TABS, cards
 from lsat_explorer.widgets.code_view import CodeView
-from lsat_explorer.widgets.featurizer_builder import FeaturizerBuilder
-from lsat_explorer.widgets.fitting_pieces import editable, held_names, misfit, with_features, with_graphs
-from lsat_explorer.widgets.graph_editor import GraphEditor
+from lsat_explorer.widgets.fitting_pieces import (
+    editable,
+    held_names,
+    misfit,
+    with_features,
+    with_graphs,
+    with_tuned,
+    with_weight,
+)
 from lsat_explorer.widgets.hyper_sliders import HyperSliders
 from lsat_explorer.widgets.shown import looks, script
 from lsat_explorer.widgets.threads import begun
+
+if TYPE_CHECKING:  # a tenth of a second that an Explorer without an open editor need not wait for
+    from lsat_explorer.widgets.featurizer_builder import FeaturizerBuilder
+    from lsat_explorer.widgets.graph_editor import GraphEditor
 
 __all__ = ["RecipePanel", "Tabs"]
 
@@ -43,6 +53,7 @@ class Tabs(View):
     editing = traitlets.Bool(False).tag(sync=True)
     cards = traitlets.Dict().tag(sync=True)
     pictures = traitlets.Dict().tag(sync=True)
+    fixed = traitlets.Bool(False).tag(sync=True)  # whether the cards are of another recipe than that assembled
     group = traitlets.Unicode("none").tag(sync=True)
     problem = traitlets.Unicode("").tag(sync=True)  # what does not go together
 
@@ -88,6 +99,7 @@ class RecipePanel(ipywidgets.VBox):
             ipywidgets.jslink((self.tabs, "tab"), (self.code, "tab")),
         ]
         self.tabs.observe(self._arrange, ["tab", "editing"])
+        self.tabs.on_msg(self._obey)
         super().__init__(children=[self.tabs, sliders, self.code])
         self.add_class("lsat-assembly")
 
@@ -102,6 +114,7 @@ class RecipePanel(ipywidgets.VBox):
         drawn = [(tab, card) for tab, some in found.items() for card in some if card.picture]
         with self.tabs.hold_sync():
             self.tabs.problem = misfit(recipe)
+            self.tabs.fixed = recipe.regularizer != self.recipe.regularizer
             self.tabs.pictures = {f"{tab}/{card.name}": card.picture for tab, card in drawn}
             self.tabs.cards = {tab: [_without_picture(card) for card in some] for tab, some in found.items()}
         self.code.show(recipe)
@@ -132,6 +145,8 @@ class RecipePanel(ipywidgets.VBox):
         """Return the editor of the tab that is shown, made when it is first asked for."""
         if self.tabs.tab == "Features":
             if self.featurizer_builder is None:
+                from lsat_explorer.widgets.featurizer_builder import FeaturizerBuilder
+
                 held = held_names(self.recipe)
                 builder = FeaturizerBuilder(self.data, self.recipe.featurizer)
                 self.featurizer_builder = builder
@@ -142,6 +157,8 @@ class RecipePanel(ipywidgets.VBox):
             return self.featurizer_builder
         if self.tabs.tab == "Regularizers":
             if self.graph_editor is None:
+                from lsat_explorer.widgets.graph_editor import GraphEditor
+
                 self.graph_editor = GraphEditor(editable(self.recipe, self.data), data=self.data)
                 self.graph_editor.observe(self._take_graphs, "regularizer")
             return self.graph_editor
@@ -157,6 +174,18 @@ class RecipePanel(ipywidgets.VBox):
         builder: FeaturizerBuilder = change["owner"]
         if builder is self.featurizer_builder and not _agrees(builder, self.recipe):
             self._offer(with_features(self.recipe, builder.featurizer, builder.held))
+
+    def _obey(self, _widget: Any, content: Any, _buffers: Any) -> None:
+        """Let a regularizer start at another weight, or be tuned or not, as its card asks."""
+        if not isinstance(content, dict) or not isinstance(path := content.get("path"), str):
+            return
+        try:
+            if "weight" in content:
+                self._offer(with_weight(self.recipe, path, content["weight"]))
+            elif isinstance(tuned := content.get("tuned"), bool):
+                self._offer(with_tuned(self.recipe, path, tuned))
+        except ValueError as error:
+            self.tabs.problem = error_words(error)
 
     def _take_graphs(self, change: Any) -> None:
         if change["new"] != editable(self.recipe, self.data):

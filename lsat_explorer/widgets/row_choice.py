@@ -10,9 +10,9 @@ import traitlets
 
 from lsat_explorer.widgets.base import NotNone, SettingError, checked
 from lsat_explorer.widgets.row_filters import check_ends
-from lsat_explorer.widgets.row_fits import can_predict
-from lsat_explorer.widgets.row_tiles import RowTiles, plain
-from lsat_explorer.widgets.rows import PREDICTED, Browsable, Order, Page, name_of, order_of
+from lsat_explorer.widgets.row_fits import can_explain, can_predict
+from lsat_explorer.widgets.row_tiles import PARTS, RowTiles, plain
+from lsat_explorer.widgets.rows import EXPLAINED, PREDICTED, Browsable, Order, Page, name_of, order_of
 
 __all__ = ["RowChoice"]
 
@@ -28,6 +28,7 @@ class RowChoice(traitlets.HasTraits):
     """
 
     run = NotNone()
+    part = traitlets.Enum(list(PARTS), "training").tag(sync=True)
     order = traitlets.Unicode("lightest").tag(sync=True)
     label = traitlets.Any(None, allow_none=True)
     confusion = traitlets.Any(None, allow_none=True)
@@ -39,7 +40,7 @@ class RowChoice(traitlets.HasTraits):
     _class = traitlets.Int(-1).tag(sync=True)  # position in data.classes, -1 for all
     _cell = traitlets.List(traitlets.Int()).tag(sync=True)  # positions of given and predicted class; empty for all
     _brush: traitlets.List[Any] = traitlets.List().tag(sync=True)  # low and high, empty for all
-    _picked = traitlets.List(traitlets.Int()).tag(sync=True)  # positions in the training split
+    _picked = traitlets.List(traitlets.Int()).tag(sync=True)  # positions among the rows of the part
     _picked_names = traitlets.List(traitlets.Unicode()).tag(sync=True)
     _looked = traitlets.Int(-1).tag(sync=True)  # position of the row that is looked at, -1 for none
     _folded = traitlets.Bool(True).tag(sync=True)  # whether the confusion matrix is out of sight
@@ -59,9 +60,30 @@ class RowChoice(traitlets.HasTraits):
         """Whether what is chosen takes the predictions of all rows."""
         return self._sorting.column in PREDICTED or bool(self._cell) or not self._folded
 
+    @property
+    def _asks_columns(self) -> bool:
+        """Whether what is chosen takes doubt and effect."""
+        return self.part == "training" and self._sorting.column in EXPLAINED
+
     def _check_model(self, what: str) -> None:
+        if self.part == "test":
+            raise SettingError(
+                f"{what} takes predictions, and test rows are shown without: run.test() looks at them, and counts that"
+            )
         if not can_predict(self.run):
             raise SettingError(f"{what} takes predictions, which the run has once it has begun; start the run first")
+
+    def _check_columns(self, order: Order, name: str) -> None:
+        """Refuse an order that the rows of this part, or this run, do not have."""
+        if self.part != "training" and order.column in ("weight", *EXPLAINED):
+            raise SettingError(
+                f"order {name!r} is of training rows, and these are {self.part} rows; give 'row', 'label' or '-loss'"
+            )
+        if order.column in EXPLAINED and not can_explain(self.run):
+            raise SettingError(
+                f"order {name!r} takes a fit to rows in memory, which this run has not; start it first, or give "
+                "'lightest'"
+            )
 
     @traitlets.default("selected")
     def _nothing_selected(self) -> list[Any]:
@@ -76,9 +98,16 @@ class RowChoice(traitlets.HasTraits):
             )
         return run
 
+    @traitlets.validate("part")
+    def _check_part(self, proposal: Any) -> str:
+        if getattr(self.run.data, PARTS[proposal["value"]]) is None:
+            raise SettingError(f"part is {proposal['value']!r}, and the data have no such rows; give 'training'")
+        return str(proposal["value"])
+
     @traitlets.validate("order")
     def _check_order(self, proposal: Any) -> str:
         order = checked(lambda: order_of(proposal["value"], self._tiles.features))
+        self._check_columns(order, proposal["value"])
         if order.column in PREDICTED:
             self._check_model(f"order {proposal['value']!r}")
         return str(proposal["value"])
@@ -117,11 +146,12 @@ class RowChoice(traitlets.HasTraits):
 
     @traitlets.validate("_looked")
     def _check_looked(self, proposal: Any) -> int:
-        return int(proposal["value"]) if 0 <= proposal["value"] < len(self.run.data.train) else -1
+        return int(proposal["value"]) if 0 <= proposal["value"] < len(self._tiles.split) else -1
 
     @traitlets.validate("_folded")
     def _check_folded(self, proposal: Any) -> bool:
-        return bool(proposal["value"]) or not self._tiles.classes or not can_predict(self.run)
+        no_model = self.part == "test" or not can_predict(self.run)
+        return bool(proposal["value"]) or not self._tiles.classes or no_model
 
     @traitlets.validate("label")
     def _check_label(self, proposal: Any) -> Any:
@@ -156,7 +186,8 @@ class RowChoice(traitlets.HasTraits):
             ) from None
         for row, there in zip(rows, known, strict=True):
             if not there:
-                raise SettingError(f"row {name_of(row)} is no training row; give names from run.data.train.rows")
+                where = f"run.data.{PARTS[self.part]}.rows"
+                raise SettingError(f"row {name_of(row)} is no {self.part} row; give names from {where}")
         return [plain(row) for row in dict.fromkeys(rows)]
 
     @traitlets.observe("label")
@@ -192,7 +223,7 @@ class RowChoice(traitlets.HasTraits):
 
     @traitlets.observe("_picked")
     def _follow_picked(self, change: Any) -> None:
-        rows = self.run.data.train.rows
+        rows = self._tiles.split.rows
         self.selected = [plain(rows[place]) for place in change["new"] if 0 <= place < len(rows)]
 
     def _code_of(self, label: Any, trait: str) -> int:

@@ -4,15 +4,24 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any
 
 import torch
 
+from lsat_explorer.data.on_disk import RowsOnDisk
 from lsat_explorer.widgets.latest import Latest
-from lsat_explorer.widgets.row_predictions import Fit, Predictions, fit_of, predictions_of, said_of
+from lsat_explorer.widgets.row_columns import Told
+from lsat_explorer.widgets.row_findings import STEPS, Known, Wish, lacking
+from lsat_explorer.widgets.row_predictions import fit_of
+from lsat_explorer.widgets.row_reasons import Reasons
+from lsat_explorer.widgets.row_resolve import Answer
+from lsat_explorer.widgets.row_tiles import RowTiles
+from lsat_explorer.widgets.threads import closed_at_exit
 
-__all__ = ["RowFits", "can_predict"]
+__all__ = ["RowFits", "can_explain", "can_predict"]
+
+_MOST_SECONDS = 20.0  # of a step, at the end of the process
 
 
 def can_predict(run: Any) -> bool:
@@ -20,24 +29,20 @@ def can_predict(run: Any) -> bool:
     return bool(getattr(run, "iterates", ()))
 
 
-@dataclass(frozen=True)
-class _Wish:
-    run: Any
-    rows: bool = False  # the predictions of all rows
-    position: int = -1  # what is said of one
-    renew: bool = False
+def can_explain(run: Any) -> bool:
+    """Whether the model of a run can say what it makes of its training rows: it can where these are in memory."""
+    return can_predict(run) and not isinstance(run.data.train.inputs, RowsOnDisk)
 
 
-@dataclass(frozen=True)
-class _Known:
-    """What is known of one run."""
+class _End:
+    """What waits, as the interpreter goes, for the step that is being taken: it may not be broken off."""
 
-    run: Any = None
-    fit: Fit | None = None
-    predictions: Predictions | None = None
-    position: int = -1
-    said: dict[str, Any] = field(default_factory=dict)
-    problem: str = ""
+    def __init__(self, latest: Latest[Wish]) -> None:
+        self._latest = latest
+
+    def close(self) -> None:
+        self._latest.close()
+        self._latest.wait(_MOST_SECONDS)
 
 
 class RowFits:
@@ -57,16 +62,22 @@ class RowFits:
         self._changed = changed
         self._threads = torch.get_num_threads()
         self._lock = threading.Lock()
-        self._known = _Known()
-        self._last = _Wish(None)
+        self._known = Known()
+        self._last = Wish()
         self._latest = Latest(self._find_out, "lsat-rows")
         self.busy = False
         self.wait, self.close = self._latest.wait, self._latest.close
+        self._end = _End(self._latest)
+        closed_at_exit(self._end)
 
-    @property
-    def predictions(self) -> Predictions | None:
-        """What is predicted for all rows, if that was asked for."""
-        return self._known.predictions
+    def told(self, tiles: RowTiles) -> Told:
+        """Return what is known of some rows."""
+        known, training = self._known, tiles.part == "training"
+        return Told(
+            known.predictions.get(tiles),
+            known.doubts if training else None,
+            known.effects if training else None,
+        )
 
     @property
     def problem(self) -> str:
@@ -79,9 +90,25 @@ class RowFits:
         status = getattr(self._known.run, "status", None)
         return status is not None and bool(status.final)
 
-    def said(self, position: int) -> dict[str, Any]:
+    @property
+    def model(self) -> Any:
+        """The model that was asked last, None while none was."""
+        return None if self._known.fit is None else self._known.fit.model
+
+    @property
+    def answer(self) -> Answer | None:
+        """What came of the changes that were solved with last."""
+        return self._known.answer
+
+    def said(self, tiles: RowTiles, position: int) -> dict[str, Any]:
         """Return what was said of a row, nothing where it was not asked for."""
-        return self._known.said if self._known.position == position else {}
+        said = self._known.said
+        return said[2] if said is not None and said[:2] == (tiles, position) else {}
+
+    def reasons(self, tiles: RowTiles, position: int) -> Reasons:
+        """Return the rows behind a row, none where they were not asked for."""
+        reasons = self._known.reasons
+        return reasons[2] if reasons is not None and reasons[:2] == (tiles, position) else Reasons()
 
     def standing(self) -> dict[str, Any]:
         """Return where the predictions stand, as values of JSON.
@@ -109,51 +136,51 @@ class RowFits:
     def take(self, run: Any) -> None:
         """Begin anew with another run."""
         with self._lock:
-            self._known, self._last, self.busy = _Known(run), _Wish(None), False
+            self._known, self._last, self.busy = Known(run), Wish(), False
 
-    def ask(self, *, rows: bool, position: int, renew: bool = False) -> None:
-        """Have found out, in the background, what is not known yet.
-
-        Parameters
-        ----------
-        rows : bool
-            Whether all rows are to be predicted.
-        position : int
-            A row to be told about, -1 for none.
-        renew : bool
-            Whether to take the run's present fit where an earlier one is at hand. A run at rest is always taken as it
-            is now.
-        """
-        known = self._known
-        if not can_predict(known.run) or not (rows or position >= 0):
+    def ask(self, wish: Wish) -> None:
+        """Have found out, in the background, what is not known yet."""
+        if wish.renew:  # what failed is tried again where somebody asks for that
+            with self._lock:
+                self._known = replace(self._known, failed=frozenset(), problem="")
+        known, last = self._known, self._last
+        if not can_predict(known.run) or not wish.asks:
             return
-        renew = renew or self.at_rest or (rows and not self._last.rows)
-        lacking = (rows and known.predictions is None) or (position >= 0 and known.position != position)
-        stale = known.fit is None or (renew and known.fit.behind(known.run))
-        wish = _Wish(known.run, rows, position, renew)
-        if (lacking or stale) and not (self.busy and wish == self._last):
+        fresh = (wish.rows and not last.rows) or (wish.columns and not last.columns)
+        wish = replace(wish, run=known.run, renew=wish.renew or self.at_rest or fresh)
+        stale = known.fit is None or (wish.renew and known.fit.behind(known.run))
+        if (stale or lacking(known, wish)) and not (self.busy and wish == last):
             self._last, self.busy = wish, True
             self._latest.ask(wish)
 
-    def _find_out(self, wish: _Wish, stale: Callable[[], bool]) -> None:
+    def _find_out(self, wish: Wish, stale: Callable[[], bool]) -> None:
         torch.set_num_threads(self._threads)  # a new thread does not inherit it
-        known, problem = self._known, ""
+        known = self._known
         if known.run is not wish.run:
             return
         try:
             if known.fit is None or (wish.renew and known.fit.behind(wish.run)):
-                known = _Known(wish.run, fit_of(wish.run))
+                known = Known(wish.run, fit_of(wish.run))
             assert known.fit is not None
-            split, model = wish.run.data.train, known.fit.model
-            if wish.position >= 0 and known.position != wish.position:
-                known = replace(known, position=wish.position, said=said_of(model, split, wish.position))
-            if wish.rows and known.predictions is None:
-                known = replace(known, predictions=predictions_of(model, split, stale))
         except Exception as error:  # the rows are worth looking at without their predictions
-            problem = f"The rows could not be predicted: {error}"
+            self._tell(wish, replace(known, problem=f"The rows could not be predicted: {error}"), busy=stale())
+            return
+        steps = lacking(known, wish)
+        for step in steps:
+            if stale():
+                break
+            find, failure = STEPS[step]
+            try:
+                known = find(known, wish, known.fit.model, stale)
+            except Exception as error:
+                known = replace(known, failed=known.failed | {step}, problem=f"{failure}: {error}")
+            if step != steps[-1]:
+                self._tell(wish, known, busy=True)
+        self._tell(wish, known, busy=stale())
+
+    def _tell(self, wish: Wish, known: Known, *, busy: bool) -> None:
         with self._lock:
             if self._known.run is not wish.run:
                 return
-            self._known = replace(known, problem=problem)
-            self.busy = stale()
+            self._known, self.busy = known, busy
         self._changed()

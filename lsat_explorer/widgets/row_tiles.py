@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from lsat_explorer.data import Data
+from lsat_explorer.data import Data, Split
 from lsat_explorer.data.images import sprite
 from lsat_explorer.plots.curves import short
+from lsat_explorer.widgets.row_columns import Told, percent
 from lsat_explorer.widgets.row_filters import range_counts
-from lsat_explorer.widgets.row_predictions import Predictions
 from lsat_explorer.widgets.rows import (
     FEATURE,
-    PREDICTED,
     Page,
     Positions,
     RowValues,
@@ -26,7 +25,10 @@ from lsat_explorer.widgets.rows import (
     weight_text,
 )
 
-__all__ = ["RowTiles", "plain"]
+__all__ = ["PARTS", "RowTiles", "plain"]
+
+PARTS = {"training": "train", "validation": "validation", "test": "test"}
+"""The rows that can be looked at, and which split of the data has them."""
 
 _COLUMNS = 25  # of the sprite
 _BINS = 48
@@ -41,16 +43,19 @@ def plain(row: Any) -> Any:
 
 
 class RowTiles:
-    """The training rows of some data, ready to be shown.
+    """Some rows of some data, ready to be shown.
 
     Parameters
     ----------
     data : Data
         The data.
+    part : {"training", "validation", "test"}
+        Which of their rows; there are some.
     """
 
-    def __init__(self, data: Data) -> None:
-        self.data = data
+    def __init__(self, data: Data, part: str = "training") -> None:
+        self.data, self.part = data, part
+        self.split: Split = getattr(data, PARTS[part])
         self.classes: list[Any] = list(data.classes or ())
         self.has_images = data.image_shape is not None
         # what else rows can be sorted by; a single pixel tells nothing
@@ -59,29 +64,34 @@ class RowTiles:
     @cached_property
     def codes(self) -> Positions:
         """Position in `classes` of each row (k,)."""
-        targets = self.data.train.targets
+        targets = self.split.targets
         return targets.argmax(dim=1).numpy() if self.classes else np.zeros(len(targets), dtype=np.intp)
 
     @cached_property
     def places(self) -> dict[Hashable, int]:
         """Position of a row by its name."""
-        return {plain(row): place for place, row in enumerate(self.data.train.rows)}
+        return {plain(row): place for place, row in enumerate(self.split.rows)}
+
+    @cached_property
+    def names(self) -> list[Any]:
+        """The user's names of the rows, as plain values."""
+        return [plain(row) for row in self.split.rows]
 
     @cached_property
     def values(self) -> RowValues:
         """Rows that are not images, as graphs."""
-        return RowValues(self.data.train.inputs.numpy(), self.data.feature_names)
+        return RowValues(self.split.inputs.numpy(), self.data.feature_names, self.data.train.inputs.numpy())
 
     def words(self, weights: np.ndarray, positions: Positions) -> tuple[list[str], list[str], list[str]]:
         """Return label, weight and name of some rows as texts."""
-        train, places = self.data.train, weight_places(weights)
-        labels = [name_of(train.labels[place]) for place in positions]
+        split, places = self.split, weight_places(weights)
+        labels = [name_of(split.labels[place]) for place in positions]
         texts = [weight_text(weights[place], places) for place in positions]
-        return labels, texts, [name_of(train.rows[place], 40) for place in positions]
+        return labels, texts, [name_of(split.rows[place], 40) for place in positions]
 
     def images(self, positions: Positions) -> np.ndarray:
         """Return thumbnails (N, h, w) or (N, h, w, 3), uint8, no larger than a page shows them."""
-        images = self.data.images("train", positions)
+        images = self.data.images(PARTS[self.part], positions)
         most = _LARGE if len(positions) <= _FEW else _SMALL
         height, width = images.shape[1:3]
         if max(height, width) <= most:
@@ -96,24 +106,27 @@ class RowTiles:
 
     def whole(self, position: int) -> bytes:
         """Return one row as a PNG of all its pixels, empty where it is no image."""
-        return sprite(self.data.images("train", [position]), 1) if self.has_images else b""
+        return sprite(self.data.images(PARTS[self.part], [position]), 1) if self.has_images else b""
 
-    def keys(self, column: str, weights: np.ndarray, predictions: Predictions | None) -> np.ndarray:
-        """Return the number (k,) that rows are sorted by; the order of the data while there are no predictions."""
-        targets = self.data.train.targets
-        if column == "weight":
-            return weights
-        if column == "label":
-            return self.codes if self.classes else targets[:, 0].numpy()
-        if column in PREDICTED and predictions is not None:
-            return predictions.codes if column == "predicted" else predictions.losses
+    def keys(self, column: str, weights: np.ndarray, told: Told) -> np.ndarray:
+        """Return the number (k,) that rows are sorted by.
+
+        While doubt and effect are not known it is the weight, and while the predictions are not, the place in the data.
+        """
+        predictions, targets = told.predictions, self.split.targets
+        known = {
+            "weight": weights,
+            "doubt": weights if told.doubts is None else told.doubts.doubt,
+            "effect": weights if told.effects is None else told.effects.effect,
+            "label": self.codes if self.classes else targets[:, 0].numpy(),
+        }
+        if predictions is not None:
+            known |= {"predicted": predictions.codes, "loss": predictions.losses}
         if column.startswith(FEATURE):
             return self.values.column(self.features.index(column.removeprefix(FEATURE)))
-        return np.arange(len(targets))
+        return known.get(column, np.arange(len(targets)))
 
-    def describe(
-        self, weights: np.ndarray, page: Page, keep: np.ndarray, predictions: Predictions | None, column: str
-    ) -> dict[str, Any]:
+    def describe(self, weights: np.ndarray, page: Page, keep: np.ndarray, told: Told, column: str) -> dict[str, Any]:
         """Return what a page shows beside its sprite, as values of JSON.
 
         Parameters
@@ -124,8 +137,8 @@ class RowTiles:
             Which rows.
         keep : (k,) bool array
             The rows of all pages.
-        predictions : Predictions or None
-            What the model says, once it was asked.
+        told : Told
+            What is known of the rows.
         column : str
             What the rows are sorted by.
         """
@@ -141,6 +154,7 @@ class RowTiles:
             "pages": page.pages,
             "total": page.total,
             "all": len(weights),
+            "part": self.part,
             "span": span_text(weights),
             "kept_span": span_text(weights[keep]) if page.total else "",
             "histogram": histogram,
@@ -148,17 +162,30 @@ class RowTiles:
             "columns": _COLUMNS,
             "shape": list((self.data.image_shape or ())[:2]),
         }
-        if predictions is not None:
-            described["predicted"] = [predictions.words[place] for place in page.positions]
-            described["losses"] = [weight_text(loss) for loss in predictions.losses[page.positions]]
-            right = predictions.codes[page.positions] == self.codes[page.positions]
-            described["wrong"] = (~right).tolist() if self.classes else []
+        described |= self._told(page, told)
         if not self.has_images:
             described["graphs"] = self.values.graphs(page.positions)
             described["unusual"] = self.values.unusual(page.positions, _FARTHEST)
             described["features"] = [short(name, 40) for name in self.features[:_MOST_FEATURES]]
             if column.startswith(FEATURE):
-                described["sorted"] = [f"{value:.4g}" for value in self.keys(column, weights, None)[page.positions]]
+                described["sorted"] = [f"{value:.4g}" for value in self.keys(column, weights, told)[page.positions]]
+        return described
+
+    def _told(self, page: Page, told: Told) -> dict[str, Any]:
+        """Return what is known of the rows of a page."""
+        places, described = page.positions, dict[str, Any]()
+        if told.predictions is not None:
+            described["predicted"] = [told.predictions.words[place] for place in places]
+            described["losses"] = [weight_text(loss) for loss in told.predictions.losses[places]]
+            right = told.predictions.codes[places] == self.codes[places]
+            described["wrong"] = (~right).tolist() if self.classes else []
+        if told.doubts is not None:
+            described["suggested"] = [told.doubts.words(place) for place in places]
+            described["confidence"] = [percent(share) for share in told.doubts.confidence[places]]
+            described["doubtful"] = told.doubts.doubtful[places].tolist()
+            described["doubts"] = [f"{doubt:.2f}" if np.isfinite(doubt) else "–" for doubt in told.doubts.doubt[places]]
+        if told.effects is not None:
+            described["effects"] = [told.effects.words(place) for place in places]
         return described
 
     def zoom(self, weights: np.ndarray, position: int) -> dict[str, Any]:

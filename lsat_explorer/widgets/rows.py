@@ -13,6 +13,7 @@ from lsat_explorer.data import Data
 from lsat_explorer.plots.curves import short
 
 __all__ = [
+    "EXPLAINED",
     "FEATURE",
     "ORDERS",
     "PREDICTED",
@@ -42,7 +43,7 @@ class Order:
     falling: bool = False
 
 
-_COLUMNS = ("row", "label", "predicted", "loss")
+_COLUMNS = ("doubt", "effect", "row", "label", "predicted", "loss")
 ORDERS = {"lightest": Order("weight"), "heaviest": Order("weight", True)} | {
     sign + name: Order(name, sign == "-") for name in _COLUMNS for sign in ("", "-")
 }
@@ -50,6 +51,9 @@ ORDERS = {"lightest": Order("weight"), "heaviest": Order("weight", True)} | {
 
 PREDICTED = ("predicted", "loss")
 """The columns that a fitted model tells."""
+
+EXPLAINED = ("doubt", "effect")
+"""The columns that tell what a fit says of the rows that it was fitted to."""
 
 FEATURE = "feature "
 """What stands before the name of a feature in the name of its order."""
@@ -128,7 +132,8 @@ def order_text(order: Order) -> str:
     if order.column == "weight":
         return "Heaviest rows" if order.falling else "Lightest rows"
     name = {"predicted": "predicted label"}.get(order.column, order.column.removeprefix(FEATURE))
-    ends = {"row": ("first to last", "last to first"), "loss": ("smallest first", "largest first")}
+    sizes = dict.fromkeys(("loss", *EXPLAINED), ("smallest first", "largest first"))
+    ends = sizes | {"row": ("first to last", "last to first")}
     return f"Rows by {short(name, 40)}, {ends.get(order.column, ('rising', 'falling'))[order.falling]}"
 
 
@@ -236,17 +241,20 @@ class RowValues:
 
     Parameters
     ----------
-    inputs : (k, d) array
-        The training rows.
+    inputs : (N, d) array
+        The rows.
     names : sequence of d names
         The features.
+    train : (k, d) array, optional
+        The training rows, where the rows are others.
     """
 
-    def __init__(self, inputs: ArrayLike, names: Sequence[str]) -> None:
+    def __init__(self, inputs: ArrayLike, names: Sequence[str], train: ArrayLike | None = None) -> None:
         self._inputs = np.asarray(inputs)
         self._names = [short(name, 60) for name in names]
-        self._mean = self._inputs.mean(axis=0, dtype=np.float64)
-        deviation = self._inputs.std(axis=0, dtype=np.float64)
+        known = self._inputs if train is None else np.asarray(train)
+        self._mean = known.mean(axis=0, dtype=np.float64)
+        deviation = known.std(axis=0, dtype=np.float64)
         self._deviation = np.where(deviation > 0, deviation, np.inf)  # a constant column is never unusual
 
     def graphs(self, positions: Positions) -> list[list[float]]:

@@ -37,6 +37,8 @@ _CHROMIUM = (
     "--disable-background-networking",
     "--disable-component-update",
     "--disable-sync",
+    "--disable-lcd-text",
+    "--disable-checker-imaging",
 )
 _SETTINGS = {
     "apputils-extension/notification.jupyterlab-settings": {"fetchNews": "false", "checkForUpdates": False},

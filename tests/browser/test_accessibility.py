@@ -20,6 +20,20 @@ GRAVE = ("serious", "critical")
 Open = Callable[..., Notebook]
 
 
+# every control that is seen: what of it has no name that is seen, no name for a screen reader, or no tooltip
+NAMELESS = """(root) => {
+    const controls = 'button, select, input, textarea, summary, [role=slider], [role=option], [role=gridcell]';
+    const named = (one) => one.getAttribute('aria-label') || one.getAttribute('aria-labelledby')
+        || [...one.labels ?? []].some((label) => label.textContent.trim()) || one.textContent.trim() || one.placeholder;
+    const explained = (one) => one.title || one.closest('[title]') || one.querySelector('[title]')
+        || [...one.labels ?? []].some((label) => label.title);
+    return [...document.querySelectorAll(root)].flatMap((view) => [...view.querySelectorAll(controls)])
+        .filter((one) => one.checkVisibility() && one.type !== 'hidden' && !one.closest('[aria-hidden=true]'))
+        .flatMap((one) => [[named, 'no name'], [explained, 'no tooltip']]
+            .filter(([has]) => !has(one)).map(([, what]) => `${what}: ${one.outerHTML.slice(0, 160)}`));
+}"""
+
+
 def violations(page: Notebook, selector: str) -> list[str]:
     """What axe calls serious or critical below an element, a line each."""
     page.page.evaluate(AXE)
@@ -39,28 +53,35 @@ def test_the_explorer_has_nothing_serious_in_any_tab(notebook: Open, theme: str)
         f"axe-{theme.split()[-1].lower()}.ipynb", DIGITS.replace("100_000", "12"), SHOW, size=(1400, 1600), theme=theme
     )
     view = f"{OUTPUT} .lsat-explorer"
-    found = violations(page, view)
+    nameless: list[str] = []
+
+    def look() -> list[str]:
+        nameless.extend(page.page.evaluate(NAMELESS, view))
+        return violations(page, view)
+
+    found = look()
     press(page, "Start")
     until_activity(page, "ended")
     page.wait_for("() => !document.querySelector('.lsat-last-look button').disabled")
     page.page.locator(f"{OUTPUT} [role=option]").first.click()
     for tab in ("Features", "Regularizers", "Weights", "Loss", "Method", "Code"):
         turn(page, tab)
-        found += violations(page, view)
+        found += look()
     button(page, "JSON").click()
     page.page.locator(f"{OUTPUT} .lsat-sheet textarea").fill("{")
     page.page.locator(f"{OUTPUT} .lsat-error", has_text="not readable JSON").wait_for()
-    found += violations(page, view)
+    found += look()
     turn(page, "Features")
     button(page, "Edit features").click()
     page.page.locator(f"{OUTPUT} .lsat-features").first.wait_for()
     until(page, "print(explorer.panel.featurizer_builder.wait() == explorer.recipe.featurizer)", "True")
-    found += violations(page, view)
+    found += look()
     turn(page, "Regularizers")
     button(page, "Edit graphs").click()
     page.page.locator(f"{OUTPUT} .lsat-editor [aria-busy=false] canvas").first.wait_for()
-    found += violations(page, view)
+    found += look()
     assert sorted(set(found)) == []
+    assert sorted(set(nameless)) == []
 
 
 def test_a_fault_is_found(notebook: Open) -> None:

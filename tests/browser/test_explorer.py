@@ -274,7 +274,7 @@ def test_a_saved_notebook_shows_its_picture_without_a_kernel(notebook: Open, fol
 
 
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
-@pytest.mark.parametrize("width", [1400, 800])
+@pytest.mark.parametrize("width", [1400, 800, 700])
 def test_it_fits_its_place(notebook: Open, theme: str, width: int) -> None:
     name = f"explorer-{theme.split()[-1].lower()}-{width}"
     page = notebook(f"{name}.ipynb", DIGITS.replace("100_000", "40"), SHOW, size=(width, 1500), theme=theme)

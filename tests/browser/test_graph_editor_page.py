@@ -139,6 +139,31 @@ def test_everything_is_done_with_keys(notebook: Open) -> None:
     clean(page)
 
 
+def test_the_drawing_is_zoomed_by_mouse_keys_and_wheel(notebook: Open) -> None:
+    page = notebook("graph-zoom.ipynb", SETUP, SHOW)
+    until_drawn(page, 112)
+    drawing, scale = page.page.locator(DRAWING).first, page.page.locator(f"{EDITOR} .lsat-editor-scale").first
+    whole = drawing.bounding_box()
+    page.page.get_by_role("button", name="Zoom in", exact=True).first.click()
+    page.wait_for(f"() => document.querySelector('{EDITOR} .lsat-editor-scale').textContent === '150 %'")
+    larger = drawing.bounding_box()
+    assert whole is not None
+    assert larger is not None
+    assert larger["width"] == pytest.approx(1.5 * whole["width"], abs=3)
+    click(page, 3, 3)  # nodes are still where they are drawn
+    page.page.get_by_text("click the other end of the edge").wait_for()
+    page.page.keyboard.press("Escape")
+    page.page.keyboard.press("+")
+    page.wait_for(f"() => document.querySelector('{EDITOR} .lsat-editor-scale').textContent === '200 %'")
+    page.page.keyboard.down("Control")
+    page.page.mouse.wheel(0, 120)
+    page.page.keyboard.up("Control")
+    page.wait_for(f"() => document.querySelector('{EDITOR} .lsat-editor-scale').textContent === '150 %'")
+    scale.click()
+    page.wait_for(f"() => document.querySelector('{EDITOR} .lsat-editor-scale').textContent === '100 %'")
+    clean(page)
+
+
 def test_what_cannot_be_done_is_said_under_the_editor(notebook: Open) -> None:
     page = notebook("graph-errors.ipynb", SETUP, SHOW)
     until_drawn(page, 112)

@@ -33,3 +33,26 @@ def test_the_explorer_runs_there_too(browser: Browser, server: str, folder: Path
         clean(page)
     finally:
         page.close()
+
+
+def test_every_other_view_opens_there_too(browser: Browser, server: str, folder: Path) -> None:
+    views = {
+        ".lsat-editor [aria-busy=false] canvas": "lsat.widgets.GraphEditor(data)",
+        ".lsat-features svg": "lsat.widgets.FeaturizerBuilder(data, recipe.featurizer)",
+        ".lsat-knob input[type=range]": "lsat.widgets.HyperSliders(recipe)",
+        ".lsat-tuner .main-svg": "lsat.widgets.LiveTuner(data, recipe)",
+        ".lsat-browser-tile [style*=background-image]": "lsat.widgets.WeightBrowser(lsat.Run(recipe, data))",
+    }
+    write_notebook(folder / "seven-all.ipynb", DIGITS, *views.values())
+    page = Notebook.in_notebook_7(browser, server, "seven-all.ipynb", size=(1400, 2600))
+    own = [said for said in page.complaints if "/static/notebook/" in said]
+    try:
+        page.run_all()
+        for cell, drawn in enumerate(views, start=1):
+            view = page.page.locator(".jp-Cell").nth(cell)
+            view.scroll_into_view_if_needed()
+            view.locator(drawn).first.wait_for(state="attached")
+        page.complaints = [said for said in page.complaints if said not in own]
+        clean(page)
+    finally:
+        page.close()

@@ -37,7 +37,7 @@ table.selected = list(table.run.data.train.rows[:1])
 table.wait()
 table
 """
-SHOW = "browser = lsat.widgets.WeightBrowser(run)\nbrowser"
+SHOW = "browser = lsat.widgets.WeightBrowser(run, order='lightest')\nbrowser"
 BROWSER = ".jp-OutputArea-output .lsat-browser"
 AREA = f"{BROWSER} .lsat-browser-area"
 SHOWN = f"""() => [...document.querySelectorAll('{BROWSER} .lsat-browser-tile')].map((tile) => tile.title)"""

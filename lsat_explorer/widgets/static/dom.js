@@ -69,7 +69,8 @@ const copyButton = (label, text) => {
 };
 
 const deviceChoice = (model) => {
-  const select = dom("select", { "aria-label": "Device" });
+  const about = "Where the arithmetic of the next run is done, with the memory there in GiB";
+  const select = dom("select", { "aria-label": "Device", title: about });
   const label = dom("span", { class: "lsat-muted", text: "Device" });
   const name = dom("span", {});
   const node = dom("label", { class: "lsat-device" }, label, select, name);

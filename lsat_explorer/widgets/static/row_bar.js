@@ -1,7 +1,9 @@
 // What the rows are sorted and filtered by, and which page of them is shown.
 
-const LATER = " Predicted label and loss come with the fit: start the run first.";
+const LATER = " It comes with the fit: start the run first.";
 const COLUMNS = {
+  doubt: ["doubt", "Least", "Most", "by how much the fit without a row favours another label than the one given"],
+  effect: ["effect", "Smallest", "Largest", "what more weight on a row does to the validation loss: below 0 it raises it"],
   weight: ["weight", "Lightest", "Heaviest", "how much a row counts in the fit, e^{2ω}"],
   row: ["row number", "First", "Last", "the order of the data"],
   label: ["label", "Rising", "Falling", "what the data say"],
@@ -18,11 +20,23 @@ const parsed = (order) => {
 const named = (column, falling) =>
   (column === "weight" ? (falling ? "heaviest" : "lightest") : `${falling ? "-" : ""}${column}`);
 const isPredicted = (column) => column === "predicted" || column === "loss";
+const isExplained = (column) => column === "doubt" || column === "effect";
+// why rows cannot be sorted by a column now, empty where they can
+const unavailable = (model, column) => {
+  const { part, explains } = model.get("_shown"), { can } = model.get("_standing");
+  if (part !== "training" && (column === "weight" || isExplained(column))) return " Training rows alone have it.";
+  if (part === "test" && isPredicted(column)) return " Test rows are shown without predictions.";
+  if (isPredicted(column) && !can) return LATER;
+  return isExplained(column) && !explains ? (can ? " It takes rows in memory." : LATER) : "";
+};
 
 // order, class, confusion; rows, page, size
 function controlBar(model, set) {
   const sort = dom("select", {});
-  sort.addEventListener("change", () => set("order", named(sort.value, sort.value === "loss")));
+  sort.addEventListener("change", () => set("order", named(sort.value, ["loss", "doubt"].includes(sort.value))));
+  const parts = dom("div", { class: "lsat-segments", role: "group", "aria-label": "Which rows" });
+  const verdicts = dom("select", { title: "Show rows by your verdicts on them" });
+  verdicts.addEventListener("change", () => set("verdict", verdicts.value));
   const point = (falling) => set("order", named(parsed(model.get("order"))[0], falling));
   const directions = [false, true].map((falling) => titled("", "", () => point(falling)));
   const segments = dom("div", { class: "lsat-segments", role: "group", "aria-label": "Which come first" },
@@ -33,8 +47,8 @@ function controlBar(model, set) {
   const fold = titled("Confusion", "", () => set("_folded", !model.get("_folded")));
   const cell = titled("", "Show rows of every cell again", () => set("_cell", []));
   const total = dom("span", { class: "lsat-muted", role: "status" });
-  const everything = titled("Show all", "Take away class, confusion cell and range of weights", () => {
-    for (const [name, value] of [["_class", -1], ["_cell", []], ["_brush", []]]) model.set(name, value);
+  const everything = titled("Show all", "Take away class, verdict, confusion cell and range of weights", () => {
+    for (const [name, value] of [["_class", -1], ["_cell", []], ["_brush", []], ["verdict", "all"]]) model.set(name, value);
     model.save_changes();
   });
   everything.className = "lsat-link";
@@ -56,7 +70,7 @@ function controlBar(model, set) {
   const of = dom("span", { class: "lsat-muted" });
   const pager = dom("span", { class: "lsat-row lsat-browser-pager" }, dom("label", {}, "Page", at), of, previous, next);
   const node = dom("div", { class: "lsat-row lsat-browser-bar" },
-    dom("label", {}, "Sort by", sort), segments, classLabel, fold, cell,
+    parts, dom("label", {}, "Sort by", sort), segments, classLabel, dom("label", {}, "Verdict", verdicts), fold, cell,
     dom("span", { class: "lsat-row lsat-push" }, total, everything, pager, dom("label", {}, "Show", size)));
 
   const fill = (select, key, options) => {
@@ -64,21 +78,42 @@ function controlBar(model, set) {
     select.dataset.key = key;
     select.replaceChildren(...options());
   };
+  const drawParts = () => {
+    const key = JSON.stringify(model.get("_parts"));
+    if (parts.dataset.key !== key) {
+      parts.dataset.key = key;
+      parts.replaceChildren(...model.get("_parts").map(([part, count]) => {
+        const button = titled(`${part[0].toUpperCase()}${part.slice(1)}`, "", () => set("part", part));
+        button.dataset.part = part;
+        button.title = `Show the ${counted(count, `${part} row`)}${part === "training" ? "" : ": to look at, not to judge"}`;
+        return button;
+      }));
+    }
+    for (const button of parts.children) {
+      button.setAttribute("aria-pressed", String(button.dataset.part === model.get("part")));
+    }
+  };
   const update = () => {
     const now = model.get("_shown"), { can } = model.get("_standing"), page = model.get("page");
+    drawParts();
     const [column, falling] = parsed(model.get("order"));
     const feature = column.startsWith(FEATURE) ? [column.slice(FEATURE.length)] : [];
     const offered = [...new Set([...(now.features ?? []), ...feature])];
-    fill(sort, JSON.stringify([offered, can, now.tuned]), () => [
+    const { counts } = model.get("_judged");
+    fill(verdicts, JSON.stringify(counts), () => Object.entries(VERDICT_FILTERS).map(([value, text]) =>
+      dom("option", { value, text: counts[value] ? `${text} (${counts[value]})` : text })));
+    verdicts.value = model.get("verdict");
+    fill(sort, JSON.stringify([offered, can, now.tuned, now.part, now.explains]), () => [
       ...Object.keys(COLUMNS).map((name) => {
         const option = dom("option", { value: name, text: about(name)[0] });
-        option.disabled = isPredicted(name) && !can;
+        option.disabled = Boolean(unavailable(model, name));
         return option;
       }),
       ...(offered.length ? [dom("optgroup", { label: "features" },
         ...offered.map((name) => dom("option", { value: `${FEATURE}${name}`, text: name })))] : [])]);
     sort.value = column;
-    sort.title = `What the rows are sorted by; now ${about(column)[0]}, ${about(column)[3]}.${can ? "" : LATER}`;
+    sort.title = `What the rows are sorted by; now ${about(column)[0]}, ${about(column)[3]}.`
+      + `${can ? "" : " Doubt, effect, predicted label and loss come with the fit: start the run first."}`;
     directions.forEach((button, place) => {
       button.textContent = about(column)[1 + place];
       button.title = `${about(column)[1 + place]} ${about(column)[0]} first`;
@@ -92,16 +127,17 @@ function controlBar(model, set) {
     const folded = model.get("_folded"), chosen = model.get("_cell");
     fold.setAttribute("aria-expanded", String(!folded));
     fold.textContent = `Confusion ${folded ? "▸" : "▾"}`;
-    fold.disabled = !can;
-    fold.title = "How many training rows of each class are predicted as each; a cell shows its rows."
-      + (can ? "" : " Predictions come with the fit: start the run first.");
+    const unseen = unavailable(model, "predicted");
+    fold.disabled = Boolean(unseen);
+    fold.title = `How many ${now.part} rows of each class are predicted as each; a cell shows its rows.${unseen}`;
     cell.hidden = !chosen.length;
     cell.textContent = chosen.length ? `${now.classes[chosen[0]]} → ${now.classes[chosen[1]]} ×` : "";
     cell.setAttribute("aria-label", chosen.length
       ? `Given ${now.classes[chosen[0]]}, predicted ${now.classes[chosen[1]]}: show rows of every cell again` : "");
     const some = now.total < now.all ? `${now.total.toLocaleString("en-US")} of ` : "";
     total.textContent = some + counted(now.all, "row");
-    everything.hidden = !(model.get("_class") >= 0 || chosen.length || model.get("_brush").length);
+    everything.hidden = !(model.get("_class") >= 0 || chosen.length || model.get("_brush").length
+      || model.get("verdict") !== "all");
     const present = model.get("_size");
     const sizes = [...new Set([20, 50, 100, 200, 500, present])].sort((a, b) => a - b);
     const option = (value) => dom("option", { value: String(value), text: `${value} rows` });
@@ -127,12 +163,16 @@ function standingLine(model) {
   const draw = () => {
     const { number: as_of, now, behind, busy, problem } = model.get("_standing");
     const used = model.get("_shown").predicted || model.get("_zoom").said?.words;
-    const asked = used || isPredicted(parsed(model.get("order"))[0]) || model.get("_cell").length;
+    const { waits, tuned, suggested, part } = model.get("_shown"), column = parsed(model.get("order"))[0];
+    const asked = used || suggested || isPredicted(column) || isExplained(column) || model.get("_cell").length;
     node.hidden = !(problem || (asked && (busy || as_of !== null)));
     node.classList.toggle("lsat-error", Boolean(problem));
     const later = behind ? `; the run is at ${now}` : "";
+    const meanwhile = `in the order of ${tuned ? "their weights" : "the data"}`;
     words.textContent = problem
-      || (busy ? "Predicting the training rows…" : `Predictions as of iteration ${as_of}${later}.`);
+      || (busy && waits ? `Working out ${column} from the fit… until then the rows are ${meanwhile}.`
+        : busy ? `Asking the fit about the ${part} rows…`
+          : `${suggested && !used ? "Doubt and effect" : "Predictions"} as of iteration ${as_of}${later}.`);
     update.hidden = busy || !(behind || problem);
   };
   return { node, draw };

@@ -47,7 +47,7 @@ function confusionPanel(model, set) {
   const update = () => {
     node.hidden = model.get("_folded");
     if (node.hidden) return;
-    const counts = model.get("_matrix"), { classes } = model.get("_shown");
+    const counts = model.get("_matrix"), { classes, part } = model.get("_shown");
     const ready = counts.length === classes.length && classes.length <= MOST_CLASSES;
     table.hidden = !ready;
     if (classes.length > MOST_CLASSES) {
@@ -62,7 +62,7 @@ function confusionPanel(model, set) {
       ...classes.map((name) => dom("th", { scope: "col", text: name, title: `Predicted as ${name}` })));
     const rows = counts.map((row, i) => dom("tr", {},
       dom("th", { scope: "row", text: classes[i], title: `Given as ${classes[i]}` }), ...row.map((count, j) => {
-        const what = `given ${classes[i]}, predicted ${classes[j]}: ${counted(count, "training row")}`;
+        const what = `given ${classes[i]}, predicted ${classes[j]}: ${counted(count, `${part} row`)}`;
         const cell = dom("td", {
           text: count ? count.toLocaleString("en-US") : "·", title: count ? `${what}. Press to show them.` : what,
           "aria-label": what, "aria-selected": String(chosen === `${i},${j}`),
@@ -80,7 +80,7 @@ function confusionPanel(model, set) {
     if (held) stop.focus();
     const mistakes = wrong.reduce((sum, count) => sum + count, 0);
     const total = mistakes + counts.reduce((sum, row, i) => sum + row[i], 0);
-    words.textContent = `${caption}. Of ${counted(total, "training row")}, ${mistakes.toLocaleString("en-US")} are `
+    words.textContent = `${caption}. Of ${counted(total, `${part} row`)}, ${mistakes.toLocaleString("en-US")} are `
       + "predicted as another class than theirs. Press a cell to show its rows, and again to show all.";
   };
   return { node, update };

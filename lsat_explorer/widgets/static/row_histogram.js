@@ -17,11 +17,12 @@ function histogramCard(model, set) {
   const axis = dom("div", { class: "lsat-browser-axis lsat-muted lsat-small", "aria-hidden": "true" }, low, one, high);
   const span = dom("span", { class: "lsat-strong", title: MEANING });
   const words = dom("span", { class: "lsat-muted" });
+  const offer = dom("span", { class: "lsat-muted lsat-small" });
   const all = titled("All weights", "Show rows of any weight (Escape on a handle)", () => set("_brush", []));
   all.className = "lsat-link";
   const node = dom("div", { class: "lsat-browser-weights", role: "group", "aria-label": "Weights" },
     dom("div", { class: "lsat-browser-histogram" }, area, axis),
-    dom("div", { class: "lsat-browser-range" }, span, words, all));
+    dom("div", { class: "lsat-browser-range" }, span, words, all, offer));
 
   let held = null; // the shares of the two ends while a hand drags
   let timer = null, grip = 0, from = 0;
@@ -138,6 +139,8 @@ function histogramCard(model, set) {
       + `${found.steep ? " The bars are as high as the logarithm of their rows." : ""}`
       + (count > 1 ? " Drag across it to show the rows of a range." : " All are equal: there is no range to choose.");
     span.textContent = now.span;
+    offer.textContent = now.offer?.short ?? "";
+    offer.title = now.offer?.long ?? "";
     const brushed = model.get("_brush").length > 0;
     words.textContent = filtered ? (now.kept_span ? `shown: ${now.kept_span}` : "no row shown")
       : count > 1 ? "drag across the bars to show a range" : "no range to choose yet";

@@ -1,13 +1,14 @@
 // The rows of the page: tiles of images, or lines of a table under a head that sorts.
 
-function rowList(model, set, pick, look) {
+function rowList(model, set, pick, look, judge) {
   const list = dom("div", {
-    class: "lsat-browser-tiles", role: "listbox", "aria-multiselectable": "true", "aria-label": "Training rows",
+    class: "lsat-browser-tiles", role: "listbox", "aria-multiselectable": "true", "aria-label": "Rows",
   });
   const head = dom("div", { class: "lsat-browser-head" });
   const node = dom("div", { class: "lsat-browser-list" }, head, list);
   let focus = 0; // the row that Tab reaches
   let anchor = null; // where a range starts
+  let judged = null; // the row that a key has given a verdict on, until the rows are drawn again
   const shown = () => model.get("_shown"), picked = () => model.get("_picked");
   const options = () => [...list.children];
 
@@ -41,6 +42,7 @@ function rowList(model, set, pick, look) {
   const press = (turnPage) => (event) => {
     const place = options().indexOf(event.target);
     if (place < 0) return;
+    if (judge(event, shown().positions[place])) { judged = shown().positions[place]; return; }
     const last = list.children.length - 1;
     const moves = {
       ArrowLeft: () => place - 1, ArrowRight: () => place + 1,
@@ -68,52 +70,72 @@ function rowList(model, set, pick, look) {
   const frame = () => dom("div", { class: "lsat-browser-frame", "aria-hidden": "true" });
   const newTile = () => dom("div", { class: "lsat-browser-tile", role: "option" }, frame(),
     dom("div", { class: "lsat-browser-line" }, dom("b"), dom("span")),
-    dom("div", { class: "lsat-browser-row" }, dom("span"), dom("span")));
+    dom("div", { class: "lsat-browser-row" }, dom("span"), dom("span")), dom("span"));
+  // what the rows are sorted by stands in the tile, in few letters
+  const BESIDE = { doubt: "doubts", effect: "effects", loss: "losses", weight: "weights" };
+  const beside = (now, column, place) => {
+    const text = now[BESIDE[column] ?? "weights"]?.[place] ?? "";
+    return (column === "weight" || !(column in BESIDE)) && !now.tuned ? "" : text.split(" ")[0];
+  };
   const fillTile = (tile, now, place, url, column) => {
-    const [picture, line, row] = tile.children;
+    const [picture, line, row, mark] = tile.children, told = Boolean(now.suggested);
     paint(picture, now.shape, url, place, now.columns, now.positions.length);
-    line.children[0].textContent = now.labels[place] + (now.wrong?.[place] ? `→${now.predicted[place]}` : "");
-    line.children[1].textContent = now.tuned ? now.weights[place] : "";
+    const other = now.doubtful?.[place] ? now.suggested[place] : !told && now.wrong?.[place] ? now.predicted[place] : "";
+    line.children[0].textContent = now.labels[place] + (other && `→${other}`);
+    const first = now.tuned ? now.weights[place] : column === "loss" ? beside(now, column, place) : "";
+    line.children[1].textContent = !told ? first
+      : (other ? "" : `${now.suggested[place]} · `) + now.confidence[place].replace(/^([<>]) /, "$1");
     row.children[0].textContent = now.rows[place];
-    row.children[1].textContent = column === "loss" && now.losses ? now.losses[place] : "";
+    row.children[1].textContent = told || (column === "loss" && now.tuned) ? beside(now, column, place) : "";
+    drawMark(mark, now.verdicts[place]);
   };
   const LINE = [
-    ["row", "rows"], ["label", "labels"], ["weight", "weights"], ["predicted", "predicted"], ["loss", "losses"],
+    ["row", "rows"], ["label", "labels"], ["suggested", "suggestions"], ["doubt", "doubts"], ["effect", "effects"],
+    ["weight", "weights"], ["predicted", "predicted"], ["loss", "losses"],
   ];
-  const worded = (name) => name === "label" || name === "predicted";
-  const parts = (now, column) => [...LINE.filter(([name]) => name !== "weight" || now.tuned),
-    ...(now.sorted ? [[column, "sorted"]] : [])];
+  const worded = (name) => name === "label" || name === "predicted" || name === "suggested";
+  const parts = (now, column) => [...LINE.filter(([name]) => ({
+    suggested: now.suggested, doubt: column === "doubt", effect: column === "effect", weight: now.tuned,
+    predicted: now.predicted || (!now.suggested && now.part !== "test"), loss: now.predicted || (!now.suggested && now.part !== "test"),
+  }[name] ?? true)), ...(now.sorted ? [[column, "sorted"]] : [])];
   const newLine = () => dom("div", { class: "lsat-browser-tile", role: "option" });
   const fillLine = (tile, now, place, column) => {
     const picture = frame();
     plot(picture, now.graphs[place]);
     const far = now.unusual[place].map((pair) => pair.join(" ")).join(" · ");
-    tile.replaceChildren(picture, ...parts(now, column).map(([name, values]) =>
-      dom("span", { class: worded(name) ? "" : "lsat-number", text: now[values]?.[place] ?? "–" })),
-    dom("span", { class: "lsat-muted lsat-browser-far", text: far }));
+    const mark = dom("span");
+    drawMark(mark, now.verdicts[place]);
+    tile.replaceChildren(picture, ...parts(now, column).map(([name, values]) => {
+      const text = name === "suggested" ? `${now.suggested[place]} · ${now.confidence[place]}` : now[values]?.[place] ?? "–";
+      const doubtful = name === "suggested" ? (now.doubtful[place] ? "lsat-browser-doubtful" : "lsat-muted") : "";
+      const cell = dom("span", { class: worded(name) ? doubtful : "lsat-number", text });
+      if (name === "label") cell.append(" ", mark);
+      return cell;
+    }), dom("span", { class: "lsat-muted lsat-browser-far", text: far }));
   };
   const drawHead = () => {
     const now = shown(), [column, falling] = parsed(now.order);
     head.hidden = !now.graphs || !now.positions.length;
     if (head.hidden) return;
-    const { can } = model.get("_standing");
     const had = head.contains(document.activeElement) ? document.activeElement.dataset.column : null;
-    const buttons = parts(now, column).map(([name]) => {
-      const mine = name === column;
-      const text = { row: "row", predicted: "predicted" }[name] ?? about(name)[0];
+    const buttons = parts(now, column).map(([shown_name]) => {
+      const name = shown_name === "suggested" ? "doubt" : shown_name, mine = name === column && shown_name !== "suggested";
+      const text = { row: "row", predicted: "predicted", suggested: "suggested" }[shown_name] ?? about(name)[0];
+      const off = unavailable(model, name);
       const button = titled(mine ? `${text} ${falling ? "▾" : "▴"}` : text,
-        `Sort by ${about(name)[0]}: ${about(name)[3]}.${isPredicted(name) && !can ? LATER : ""}`,
-        () => set("order", named(name, mine ? !falling : name === "loss")));
-      button.dataset.column = name;
-      button.disabled = isPredicted(name) && !can;
+        `Sort by ${about(name)[0]}: ${about(name)[3]}.${off}`,
+        () => set("order", named(name, mine ? !falling : name === "loss" || name === "doubt")));
+      button.dataset.column = shown_name;
+      button.disabled = Boolean(off);
       button.setAttribute("aria-pressed", String(mine));
-      if (!worded(name)) button.classList.add("lsat-number");
+      if (!worded(shown_name)) button.classList.add("lsat-number");
       return button;
     });
     head.replaceChildren(dom("span", { class: "lsat-muted", text: "features", title: DEVIATION }),
       ...buttons, dom("span", { class: "lsat-muted lsat-browser-far", text: "farthest from the mean" }));
     if (had) buttons.find((button) => button.dataset.column === had)?.focus();
-    const widths = parts(now, column).map(([name]) => `minmax(64px, ${worded(name) ? 1 : 0.8}fr)`);
+    const least = (name) => (name === "effect" || (name === "label" && now.verdicts.some(Boolean)) ? 104 : 64);
+    const widths = parts(now, column).map(([name]) => `minmax(${least(name)}px, ${worded(name) ? 1 : 0.8}fr)`);
     node.style.setProperty("--lsat-columns", `84px ${widths.join(" ")}`);
   };
 
@@ -127,17 +149,26 @@ function rowList(model, set, pick, look) {
     options().forEach((option, place) => {
       if (table) fillLine(option, now, place, column);
       else fillTile(option, now, place, url, column);
+      const told = now.suggested ? `, suggested ${now.suggested[place]} with ${now.confidence[place]}` : "";
+      const effect = now.effects ? `, effect ${now.effects[place]}` : "";
+      const verdict = now.verdicts[place] ? `, ${markWords(now.verdicts[place])}` : "";
       const said = now.predicted ? `, predicted ${now.predicted[place]}, loss ${now.losses[place]}` : "";
       const weight = now.tuned ? `, weight ${now.exact[place]}` : "";
-      option.title = `label ${now.labels[place]}${said}${weight}, row ${now.rows[place]}`;
+      option.title = `label ${now.labels[place]}${told}${said}${weight}${effect}, row ${now.rows[place]}${verdict}`;
       option.setAttribute("aria-label", option.title);
     });
     stop(focus);
-    const long = now.labels.some((text) => text.length > 4) || now.rows.some((text) => text.length > 9);
+    const long = now.labels.some((text) => text.length > 4) || now.rows.some((text) => text.length > 9)
+      || (column === "effect" && Boolean(now.effects));
     list.classList.toggle("lsat-browser-long", long && !table);
+    list.classList.toggle("lsat-browser-told", Boolean(now.suggested) && !table);
     drawHead();
     list.hidden = count === 0;
     drawPicks();
+    // a verdict may take its row out of sight: what has slid under the cursor is looked at next
+    const gone = judged !== null && !now.positions.includes(judged) && list.contains(document.activeElement);
+    judged = null;
+    if (gone && count) look(now.positions[focus]);
   };
   const drawPicks = () => {
     const chosen = new Set(picked()), { positions } = shown();

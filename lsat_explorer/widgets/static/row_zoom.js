@@ -1,17 +1,24 @@
 // The row that was looked at last: large, with what is known and predicted of it; and the rows that are chosen.
 
+const UNSEEN = "Test rows are shown without predictions. run.test() looks at them, and counts the looks.";
 const TELLS = {
   label: "The label or targets given in the data",
   predicted: "What the fitted model says of this row, with the probability of its class under the loss",
   output: "What the fitted model says of this row, with the largest of its outputs",
   loss: "The loss ψ of this row alone, in the unit of the validation loss; its mean over all rows is the training loss",
   rank: "How many rows weigh no more than this one",
+  suggested: "The other label that the fit without this row favours most, with its probability; the one given may be right",
+  doubt: "By how much the fit without this row favours the suggested label over the one given (the leave-one-out margin); "
+    + "in regression the studentised residual. It is no error of the row.",
+  effect: "What more weight on this row does to the validation loss: above 0 it lowers it. With its standard error over the "
+    + "validation rows; an effect of less than two of them says little.",
 };
 
-function zoomCard(model, clear) {
+function zoomCard(model, clear, judge, reasons) {
+  const top = dom("div", { class: "lsat-browser-contents" }), more = dom("div", { class: "lsat-browser-contents" });
   const node = dom("div", {
     class: "lsat-card lsat-browser-detail", role: "group", "aria-label": "Row that is looked at",
-  });
+  }, top, judge.node, more, reasons.node);
   let url = null, turn = 0;
   const terms = (facts) => dom("dl", {}, ...facts.flatMap(([name, value, title]) =>
     [dom("dt", { text: name, title: title ?? "" }), dom("dd", { text: value })]));
@@ -36,12 +43,33 @@ function zoomCard(model, clear) {
       dom("span", { class: "lsat-row lsat-push" }, copyRows, titled("Clear", "Choose no row (Escape)", clear)), list);
   };
 
+  const back = () => {
+    const trail = model.get("_trail"), [part, , name] = trail[trail.length - 1] ?? [];
+    if (!trail.length) return [];
+    const button = titled(`‹ ${part} row ${name}`, "Look at the row before again", () => model.send({ do: "back" }));
+    button.className = "lsat-link lsat-browser-back";
+    return [button];
+  };
+  const facts = (row) => {
+    const { can, busy } = model.get("_standing"), { tuned, part } = model.get("_shown");
+    const said = row.said, first = said.bars?.[0], sure = first ? ` · ${first[2]}` : "";
+    const waiting = !can ? "once the run has begun" : busy ? "…" : "–";
+    const title = first && !said.sure ? TELLS.output : TELLS.predicted;
+    const suggested = row.suggested === undefined ? [] : [
+      ["suggested", `${row.suggested} · ${row.confidence}`, TELLS.suggested], ["doubt", row.doubt, TELLS.doubt]];
+    return [[part === "training" ? "given" : "label", row.label, TELLS.label], ...suggested,
+      ...(part === "test" ? [] : [["predicted", said.words ? said.words + sure : waiting, title]]),
+      ...(said.words ? [["loss", said.loss, TELLS.loss]] : []),
+      ...(row.effect === undefined ? [] : [["effect", row.effect, TELLS.effect]]),
+      ...(tuned ? [["weight", row.weight, MEANING], ["rank", row.rank, TELLS.rank]] : [])];
+  };
   const draw = () => {
-    const row = model.get("_zoom"), { can, busy } = model.get("_standing");
-    node.replaceChildren();
+    const row = model.get("_zoom"), had = node.contains(document.activeElement) ? document.activeElement : null;
+    top.replaceChildren();
+    more.replaceChildren();
     if (row.position === undefined) {
       const some = model.get("_shown").positions.length > 0;
-      node.append(dom("div", {
+      top.append(dom("div", {
         class: "lsat-browser-wide lsat-muted",
         text: some ? "Choose a row to see it here. Ctrl or Shift with a click, or with Space, chooses several." : "",
       }));
@@ -49,27 +77,27 @@ function zoomCard(model, clear) {
       const frame = dom("div", { class: "lsat-browser-frame", "aria-hidden": "true" });
       if (row.graph) { plot(frame, row.graph); frame.title = DEVIATION; }
       else paint(frame, row.shape, url);
-      const said = row.said, first = said.bars?.[0];
-      const sure = first ? ` · ${first[2]}` : "";
-      const waiting = !can ? "once the run has begun" : busy ? "…" : "–";
-      const title = first && !said.sure ? TELLS.output : TELLS.predicted;
-      const facts = [["label", row.label, TELLS.label], ["predicted", said.words ? said.words + sure : waiting, title],
-        ...(said.words ? [["loss", said.loss, TELLS.loss]] : []),
-        ...(model.get("_shown").tuned ? [["weight", row.weight, MEANING], ["rank", row.rank, TELLS.rank]] : [])];
-      node.append(frame,
-        dom("div", {}, dom("div", { class: "lsat-browser-heading", text: `Row ${row.row}` }), terms(facts)));
-      if (first) node.append(bars(said));
+      top.append(frame, dom("div", {}, ...back(),
+        dom("div", { class: "lsat-browser-heading", text: `Row ${row.row}` }), terms(facts(row))));
+      if (model.get("_shown").part === "test") {
+        more.append(dom("div", { class: "lsat-browser-wide lsat-muted", text: UNSEEN }));
+      }
+      if (row.said.bars?.[0]) more.append(bars(row.said));
       if (row.values) {
         const some = row.values.length < row.inputs ? `${row.values.length} of ${row.inputs} features` : "Features";
         const heading = `${some}, farthest from the mean of the training rows first`;
-        node.append(dom("div", { class: "lsat-browser-wide" },
+        more.append(dom("div", { class: "lsat-browser-wide" },
           dom("div", { class: "lsat-muted lsat-small", text: heading }),
           dom("div", {
             class: "lsat-browser-values", tabindex: "0", role: "group", "aria-label": "Features of the row",
           }, terms(row.values))));
       }
     }
-    if (model.get("_picked").length) node.append(selection());
+    if (model.get("_picked").length) more.append(selection());
+    judge.draw();
+    reasons.draw();
+    // what had the focus was drawn anew: the first button has it now
+    if (had && !node.contains(document.activeElement)) node.querySelector("button:not(:disabled)")?.focus();
   };
 
   const read = async () => {

@@ -1,6 +1,14 @@
 // What is assembled: a tab for each part of the recipe, a card for each piece. Its text stands in a view of its own.
 
-const NAMES = ["Features", "Regularizers", "Weights", "Loss", "Method", "Code"];
+const TABS = {
+  Features: "How the inputs of a row become features",
+  Regularizers: "Penalties on θ, and the weight of each",
+  Weights: "How much each training row counts in the fit",
+  Loss: "What is made small on the validation rows",
+  Method: "How the hyper-parameters ω are searched, and when that ends",
+  Code: "The whole recipe as Python and as JSON, to read, copy and edit",
+};
+const NAMES = Object.keys(TABS);
 const GROUPS = { Weights: "penalties", Loss: "loss", Method: "method" };
 const SVG = "http://www.w3.org/2000/svg";
 
@@ -22,13 +30,90 @@ const quantity = (text) => {
   return [match[1], dom("sup", { text: match[2].replace("²", "2") })];
 };
 
-const fill = (node, card, picture) => {
-  const state = card.tuned === null ? "" : card.tuned ? "tuned" : "frozen";
-  const head = dom("div", { class: "lsat-row lsat-card-head" },
+const WEIGHT = { low: 1e-6, high: 1e6, log: true, whole: false };
+const SETTLE = 120; // ms of rest before a drag is sent
+
+// Where the weight of a regularizer starts, and whether it is tuned. The row stays while its card is filled anew: a hand
+// may be on it.
+const startRow = (ask) => {
+  const about = "Weight e²ω of this penalty at the first iteration, without unit: the larger, the smaller θ is held";
+  const slider = dom("input", { type: "range", min: "0", max: String(POSITIONS), step: "1", title: about });
+  const field = dom("input", {
+    type: "text", inputmode: "decimal", class: "lsat-number", title: about, autocomplete: "off", spellcheck: "false",
+  });
+  const box = dom("input", { type: "checkbox" });
+  const tuned = dom("label", {
+    class: "lsat-muted", title: "Tuned: iterations move the weight. Not tuned: it stays where it starts",
+  }, box, "tuned");
+  let path = "", value = 1, timer = null, edited = false;
+  const show = (next) => {
+    value = next;
+    slider.value = String(sliderPosition(WEIGHT, next));
+    slider.setAttribute("aria-valuetext", number(next));
+    field.value = number(next);
+  };
+  const send = (weight) => {
+    clearTimeout(timer);
+    timer = null;
+    ask({ path, weight });
+  };
+  const typed = () => {
+    if (!edited) return;
+    edited = false;
+    const next = Number(field.value.trim().replace(",", ".") || NaN);
+    if (next > 0 && Number.isFinite(next)) send(next);
+    else ask({ path, weight: field.value });
+    if (!(next > 0)) show(value);
+  };
+  slider.addEventListener("input", () => {
+    show(sliderValue(WEIGHT, Number(slider.value)));
+    clearTimeout(timer);
+    timer = setTimeout(() => send(value), SETTLE);
+  });
+  field.addEventListener("input", () => { edited = true; });
+  field.addEventListener("change", typed);
+  field.addEventListener("keydown", (event) => {
+    if (event.key === "Enter") typed();
+    if (event.key === "Escape") { edited = false; show(value); }
+  });
+  box.addEventListener("change", () => ask({ path, tuned: box.checked }));
+  const node = dom("div", { class: "lsat-start" },
+    dom("span", { class: "lsat-muted" }, "starts at e", dom("sup", { text: "2ω" })), slider, field, tuned);
+  node.addEventListener("keydown", (event) => event.stopPropagation()); // or the notebook's command mode takes the key
+  const update = (card, fixed) => {
+    node.hidden = card.start === null;
+    if (node.hidden) return;
+    path = card.path;
+    for (const [control, what] of [[slider, "start"], [field, "start, value"]]) {
+      control.setAttribute("aria-label", `${card.name} weight at the ${what}`);
+      control.disabled = fixed;
+    }
+    box.setAttribute("aria-label", `${card.name} tuned`);
+    box.disabled = fixed;
+    box.checked = card.tuned;
+    if (timer === null && !edited) show(card.start); // while it is moved the hand is right
+  };
+  return { node, update };
+};
+
+const fill = (node, card, picture, ask, fixed) => {
+  if (!node.lsatStart) {
+    node.lsatStart = startRow(ask);
+    node.lsatHead = dom("div", { class: "lsat-row lsat-card-head" });
+    node.lsatRest = dom("div", {});
+    node.append(node.lsatHead, node.lsatStart.node, node.lsatRest);
+  }
+  const starts = card.start !== null;
+  const state = card.tuned === null || starts ? "plain" : card.tuned ? "tuned" : "frozen";
+  node.lsatHead.replaceChildren(
     dom("span", { class: "lsat-strong", text: card.name }), dom("span", { class: "lsat-muted", text: card.kind }),
-    dom("span", { class: `lsat-push lsat-state lsat-${state || "plain"}`, text: state }));
-  const facts = card.facts.map(([name, value]) => dom("div", { class: "lsat-fact" },
-    dom("span", { class: "lsat-muted" }, ...quantity(name)), dom("span", { class: "lsat-number", text: value })));
+    dom("span", { class: `lsat-push lsat-state lsat-${state}`, text: state === "plain" ? "" : state }));
+  node.lsatStart.update(card, fixed);
+  // the weight now is news only where it is no longer that at the start
+  const news = card.facts.filter(([, value], index) => !starts || index || Number(value) !== Number(number(card.start)));
+  const facts = news.map(([name, value], index) => dom("div", { class: "lsat-fact" },
+    dom("span", { class: "lsat-muted" }, ...quantity(name), starts && !index && news.length === card.facts.length ? " now" : ""),
+    dom("span", { class: "lsat-number", text: value })));
   const notes = card.notes.map((text) => dom("div", { text }));
   const below = picture || notes.length ? [dom("div", { class: "lsat-picture" })] : [];
   if (picture) {
@@ -36,7 +121,7 @@ const fill = (node, card, picture) => {
     below[0].append(node.lsatDrawing);
   }
   if (notes.length) below[0].append(dom("div", {}, ...notes));
-  node.replaceChildren(head, ...facts, ...below);
+  node.lsatRest.replaceChildren(...facts, ...below);
 };
 
 function render({ model, el }) {
@@ -48,7 +133,7 @@ function render({ model, el }) {
   const problem = dom("div", { class: "lsat-error", role: "alert" });
   el.append(bar, tools, problem, body);
   const buttons = NAMES.map((name) => {
-    const button = dom("button", { type: "button", role: "tab", text: name, "aria-controls": id });
+    const button = dom("button", { type: "button", role: "tab", text: name, title: TABS[name], "aria-controls": id });
     button.addEventListener("click", () => choose(name));
     bar.append(button);
     return button;
@@ -106,11 +191,12 @@ function render({ model, el }) {
       if (shown !== tab || body.children.length !== list.length) {
         body.replaceChildren(...list.map(() => dom("div", { class: "lsat-card" })));
       }
-      list.forEach((card, index) => fill(body.children[index], card, pictures[`${tab}/${card.name}`]));
+      list.forEach((card, index) => fill(
+        body.children[index], card, pictures[`${tab}/${card.name}`], (what) => model.send(what), model.get("fixed")));
     }
     shown = tab;
   };
-  return follow(model, [[["tab", "cards", "pictures", "editing", "problem"], show]]);
+  return follow(model, [[["tab", "cards", "pictures", "editing", "problem", "fixed"], show]]);
 }
 
 export default { render };

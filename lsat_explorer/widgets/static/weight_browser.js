@@ -12,18 +12,22 @@ function render({ model, el }) {
   const untuned = dom("div", { class: "lsat-muted lsat-browser-untuned", text: UNTUNED });
   const confusion = confusionPanel(model, set);
   const standing = standingLine(model);
-  const rows = rowList(model, set, pick, (position) => set("_looked", position));
-  const zoom = zoomCard(model, () => pick([]));
+  const judge = verdictKeys(model);
+  const verdicts = verdictLine(model, set, judge);
+  const reasons = reasonsPanel(model);
+  const rows = rowList(model, set, pick, (position) => set("_looked", position), judge.press);
+  const zoom = zoomCard(model, () => pick([]), judge, reasons);
+  const notes = dom("div", { class: "lsat-browser-notes", role: "status" });
   const empty = dom("div", { class: "lsat-empty" }, dom("div", { text: "No row passes these filters." }),
-    titled("Show all rows", "Take away class, confusion cell and range of weights", bar.clear));
+    titled("Show all rows", "Take away class, verdict, confusion cell and range of weights", bar.clear));
   rows.list.addEventListener("keydown", rows.press(bar.step));
   // the notebook's command mode would take the keys of buttons and lists
   el.addEventListener("keydown", (event) => {
     if (["Enter", " ", "ArrowUp", "ArrowDown", "ArrowLeft", "ArrowRight", "Home", "End"].includes(event.key)) {
       event.stopPropagation();
-    }
+    } else judge.press(event, model.get("_looked"));
   });
-  el.append(bar.node, weights.node, untuned, confusion.node, standing.node,
+  el.append(bar.node, weights.node, untuned, confusion.node, standing.node, notes, verdicts.node,
     dom("div", { class: "lsat-browser-body" },
       dom("div", { class: "lsat-browser-side" }, rows.node, empty), zoom.node));
 
@@ -35,7 +39,10 @@ function render({ model, el }) {
     const now = model.get("_shown");
     bar.update();
     weights.update();
-    untuned.hidden = now.tuned;
+    untuned.hidden = now.tuned || now.part !== "training";
+    notes.replaceChildren(...now.notes.map((text) => dom("div", { text })));
+    notes.hidden = now.notes.length === 0;
+    verdicts.draw();
     confusion.update();
     rows.draw(url);
     empty.hidden = now.positions.length > 0;
@@ -65,22 +72,26 @@ function render({ model, el }) {
       else drawWords();
     });
   };
+  const decided = () => { verdicts.draw(); bar.update(); judge.draw(); };
   const told = () => { standing.draw(); zoom.draw(); bar.update(); confusion.update(); rows.drawHead(); };
   // what a hand chose is shown at once; the rows of it come with what Python answers
   const chosen = () => { bar.update(); weights.update(); confusion.update(); standing.draw(); };
   const handlers = [
     [["_sprite"], later(true)], [["_shown"], later(false)],
-    [["order", "page", "_class", "_cell", "_brush", "_size", "_folded", "_matrix"], chosen], [["_standing"], told], [["_zoom", "_picked_names"], () => { zoom.draw(); standing.draw(); }],
-    [["_picked"], () => { rows.drawPicks(); zoom.draw(); }], [["_zoom_image"], zoom.read],
+    [["order", "page", "_class", "_cell", "_brush", "_size", "_folded", "_matrix", "part", "verdict", "_parts"], chosen], [["_standing"], told], [["_zoom", "_picked_names"], () => { zoom.draw(); standing.draw(); }],
+    [["_picked"], () => { rows.drawPicks(); zoom.draw(); }], [["_zoom_image"], zoom.read], [["_trail"], zoom.draw],
+    [["_judged"], decided], [["_answer", "_solving"], verdicts.draw], [["_reasons_image"], reasons.read],
   ];
   for (const [names, handler] of handlers) for (const name of names) model.on(`change:${name}`, handler);
   drawAll();
   zoom.read();
+  reasons.read();
   return () => {
     for (const [names, handler] of handlers) for (const name of names) model.off(`change:${name}`, handler);
     latest++;
     if (url) URL.revokeObjectURL(url);
     zoom.end();
+    reasons.end();
   };
 }
 

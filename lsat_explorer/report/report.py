@@ -1,0 +1,194 @@
+"""The report of a run: its page, its still picture, and how both come about."""
+
+from __future__ import annotations
+
+import base64
+import io
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..plots import explorer_picture, run_figure, weights_figure
+from ..plots.curves import count_text
+from ..plots.pixels import as_picture
+from . import page, words
+
+if TYPE_CHECKING:
+    from ..data.data import Data
+    from ..tune.run import Run
+
+__all__ = ["Report", "report_of"]
+
+_ACROSS = 10  # lightest rows, and as many heaviest
+_WIDTH = 1_000  # css pixels of the still picture
+_DPI = 150
+
+
+@dataclass(frozen=True, repr=False)
+class Report:
+    """A run as one page of HTML that stands alone. A notebook shows its still picture: curves, numbers, thumbnails.
+
+    Attributes
+    ----------
+    html : str
+        The page: no scripts, nothing from the network, pictures inside; light or dark as the reader's system is.
+    png : bytes
+        The still picture.
+    """
+
+    html: str
+    png: bytes
+
+    def __repr__(self) -> str:
+        return "Report of a run: save(path) writes it as a page"
+
+    def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, str], dict[str, Any]]:
+        # A picture, and not the page: code hosts and readers of untrusted notebooks show no frame with a page in it.
+        picture = base64.b64encode(self.png).decode("ascii")
+        return {"text/plain": repr(self), "image/png": picture}, {"image/png": {"width": _WIDTH}}
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the page; an old file stays until the new one is whole.
+
+        Parameters
+        ----------
+        path : str or path
+            The file, such as ``"report.html"``. Its folder is made where there is none.
+
+        Raises
+        ------
+        ValueError
+            When the path is a folder.
+        """
+        target = Path(path)
+        if target.is_dir():
+            raise ValueError(f"{path} is a folder: give a file, such as {target / 'report.html'}.")
+        target.parent.mkdir(parents=True, exist_ok=True)
+        temporary = target.with_name(f".{target.name}.{os.getpid()}")
+        try:
+            temporary.write_text(self.html, encoding="utf-8", errors="xmlcharrefreplace")
+            temporary.replace(target)
+        finally:
+            temporary.unlink(missing_ok=True)
+
+
+def report_of(run: Run, path: str | os.PathLike[str] | None = None, *, name: str = "") -> Report:
+    """Return the report of a run as it is now.
+
+    Parameters
+    ----------
+    run : Run
+        With at least its starting point. One that was loaded without its rows shows what the files hold: no
+        thumbnails, and no weights where the rows would have to say them.
+    path : str or path, optional
+        A file to write the page to.
+    name : str
+        The heading; the name of the data where it is empty.
+
+    Returns
+    -------
+    Report
+
+    Raises
+    ------
+    ValueError
+        When the run has not started.
+
+    Examples
+    --------
+    >>> import lsat_explorer as lsat
+    >>> run = lsat.tune(lsat.Recipe(), lsat.datasets.digits(), progress=False)
+    >>> report_of(run, name="ridge alone")
+    Report of a run: save(path) writes it as a page
+    """
+    words.begun(run)
+    weights = words.weights(run)
+    chosen = _extremes(weights)
+    title = name or words.data_name(run).split(" · ")[0].split(":")[0]
+    sections = [
+        page.section("What came of it", *map(page.paragraph, words.story(run))),
+        page.section("Curves", page.drawing(_curves(run), "Validation loss, step size t and stopping residual")),
+        page.section("Hyper-parameters", page.table(words.OMEGA, words.omega(run), words=3)),
+        _weights(run.data, weights, chosen, told=run.recipe.data_weights is not None),
+        _iterates(run),
+        page.section(
+            "Recipe", page.code("As Python", run.recipe.to_source()), page.code("As JSON", run.recipe.to_json())
+        ),
+        page.section("Where it comes from", page.facts(words.origin(run))),
+    ]
+    report = Report(page.page(title, words.data_name(run), sections), _still(run, weights, chosen, title))
+    if path is not None:
+        report.save(path)
+    return report
+
+
+def _curves(run: Run) -> bytes:
+    return run_figure(run.iterates.table(), tolerance=run.recipe.method.tolerance).png(_DPI)
+
+
+def _iterates(run: Run) -> str:
+    numbers = words.listed(len(run.iterates))
+    rows = words.iterates(run, numbers)
+    kept = run.kept.number
+    marked = numbers.index(kept) if kept in numbers else None
+    note = f"The values of iterate {kept:,} are kept."
+    if len(numbers) < len(run.iterates):
+        note = f"{note} Shown are {len(numbers)} of {len(run.iterates):,}; a saved run has all of them in iterates.csv."
+    return page.section("Iterates", page.paragraph(note), page.table(words.ITERATES, rows, marked=marked))
+
+
+def _extremes(weights: NDArray[np.float64] | None) -> tuple[list[int], list[int]]:
+    """Return the positions of the lightest and of the heaviest rows, none where no row differs from another."""
+    if weights is None or len(weights) < 2 or np.ptp(weights) == 0:
+        return [], []
+    order = np.argsort(weights, kind="stable")
+    count = min(_ACROSS, len(order) // 2)
+    return order[:count].tolist(), order[::-1][:count].tolist()
+
+
+def _weights(
+    data: Data | None, weights: NDArray[np.float64] | None, chosen: tuple[list[int], list[int]], *, told: bool
+) -> str:
+    heading = "Weights of the training rows"
+    if weights is None:
+        said = "They follow from the rows, which are not there." if told else "Every training row counts once."
+        return page.section(heading, page.paragraph(said))
+    reach = f"From {weights.min():.4g} to {weights.max():.4g} over {count_text(len(weights), 'row')}."
+    parts = [page.paragraph(reach), page.drawing(weights_figure(weights).png(_DPI), f"Histogram. {reach}")]
+    if data is not None:
+        for kind, rows in zip(("Lightest", "Heaviest"), chosen, strict=True):
+            parts += [page.section(f"{kind} rows", _rows(data, weights, rows))] if rows else []
+    return page.section(heading, *parts)
+
+
+def _rows(data: Data, weights: NDArray[np.float64], rows: list[int]) -> str:
+    """Return rows as thumbnails, or as a table where they are no images."""
+    said = [(data.train.labels[i], f"{weights[i]:.2f}", data.train.rows[i]) for i in rows]
+    if data.image_shape is None:
+        return page.table(("label", "weight", "row"), said, words=1)
+    pictures = map(_png, data.images("train", rows))
+    return page.tiles(page.Tile(png, *caption) for png, caption in zip(pictures, said, strict=True))
+
+
+def _png(image: NDArray[np.generic]) -> bytes:
+    from PIL import Image
+
+    buffer = io.BytesIO()
+    Image.fromarray(as_picture(image)).save(buffer, "PNG", optimize=True)
+    return buffer.getvalue()
+
+
+def _still(run: Run, weights: NDArray[np.float64] | None, chosen: tuple[list[int], list[int]], title: str) -> bytes:
+    data, rows = run.data, [i for group in chosen for i in group]
+    images = None if data is None or data.image_shape is None or not rows else data.images("train", rows)
+    captions = []
+    if images is not None and weights is not None:
+        captions = [(data.train.labels[i], f"{weights[i]:.2f}", data.train.rows[i]) for i in rows]
+    tolerance = run.recipe.method.tolerance
+    groups = ("Lightest", "Heaviest") if captions else ()
+    history = run.iterates.table()
+    return explorer_picture(history, tolerance, images, captions, run.message, title, groups=groups)

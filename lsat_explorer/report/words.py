@@ -1,0 +1,170 @@
+"""What a page says of a run, as sentences and as tables, before anything is HTML."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..model.data_weights import LogWeights
+from ..model.hyper_penalties import Frozen
+from ..plots.curves import count_text, value_text
+from ..tune.iterate import Status
+from ..tune.saved import about, classes_of
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+    from ..tune.run import Run
+
+__all__ = ["ITERATES", "OMEGA", "data_name", "iterates", "listed", "omega", "origin", "story", "weights"]
+
+MOST_ITERATES = 40
+OMEGA = ("part", "name", "value", "at the start", "at the end", "weight e^(2ω)")
+ITERATES = ("iteration", "loss ψ", "training loss", "error", "step size t", "residual", "accepted", "seconds")
+
+
+def data_name(run: Run) -> str:
+    """Return what was fitted, in words: name and rows, as they were saved where the rows are not there."""
+    return run.data.describe() if run.data is not None else _saved_name(about(run))
+
+
+def _saved_name(said: dict[str, Any]) -> str:
+    return str((said.get("data") or {}).get("name", "unknown rows")).removeprefix("Data(").removesuffix(")")
+
+
+def story(run: Run) -> list[str]:
+    """Return the run in sentences: where it stands, what fell, how long it took, how often it was tested."""
+    first, kept = run.iterates[0], run.kept
+    accepted, rejected = run.iterates.counts
+    kinds = classes_of(run) is not None
+    steps = f"{count_text(len(run.iterates) - 1, 'iteration')} ({accepted:,} accepted, {rejected:,} rejected)"
+    count = sum(value.numel() for name, value in kept.omega.items() if not _held(run, name))
+    looks = "not been looked at" if run.looks == 0 else f"been looked at {count_text(run.looks, 'time')}"
+    sentences = [
+        run.message,
+        f"Hyper-parameters that are tuned: {count:,}. There were {steps}, in {run.iterates[-1].seconds:.1f} s.",
+        f"The validation loss went from {value_text(first.loss)} to {value_text(kept.loss)}, the training loss from "
+        f"{value_text(first.training_loss)} to {value_text(kept.training_loss)}.",
+        f"The {_error_name(kinds)} went from {_error(first.error, kinds)} to {_error(kept.error, kinds)}.",
+        f"The test rows have {looks} by this run.",
+    ]
+    if kept.number != run.iterates[-1].number:
+        sentences.insert(2, f"Early stopping keeps iteration {kept.number:,}.")
+    return sentences
+
+
+def _error_name(kinds: bool) -> str:
+    return (
+        "share of validation rows that are classified wrongly" if kinds else "root mean square on the validation rows"
+    )
+
+
+def _error(value: float, kinds: bool) -> str:
+    if not math.isfinite(value):
+        return "–"
+    return f"{100 * value:.1f} %" if kinds else f"{value:.4g}"
+
+
+def omega(run: Run) -> list[tuple[str, ...]]:
+    """Return a row of `OMEGA` for each entry of ω, in the names that the user gave."""
+    start = run.iterates[0].omega
+    return [_entry(run, name, value, start.get(name)) for name, value in run.kept.omega.items()]
+
+
+def _entry(run: Run, name: str, value: Tensor, start: Tensor | None) -> tuple[str, ...]:
+    part, *own, last = name.split(".")
+    held = ", held" if _held(run, name) else ""
+    weight = _range(value, weight=True) if last == "log_weight" else ""
+    before = "–" if start is None else _range(start)
+    return part.replace("_", " "), ".".join(own), last.replace("_", " ") + held, before, _range(value), weight
+
+
+def _held(run: Run, name: str) -> bool:
+    if run.problem is not None:
+        return name not in run.problem.tuned
+    return isinstance(run.recipe.hyper_penalties.get(name), Frozen)
+
+
+def _range(value: Tensor, *, weight: bool = False) -> str:
+    """Return a number, or how many there are and the least and the greatest; a log weight as the weight, on demand."""
+    numbers = value.detach().double().cpu().reshape(-1).numpy()
+    numbers = np.exp(2 * numbers) if weight else numbers
+    if numbers.size < 2:
+        return f"{numbers[0]:.4g}" if numbers.size else "none"
+    low, high = f"{numbers.min():.4g}", f"{numbers.max():.4g}"
+    return f"{numbers.size:,} values, {f'all {low}' if low == high else f'{low} to {high}'}"
+
+
+def listed(count: int, most: int = MOST_ITERATES) -> list[int]:
+    """Return the numbers of the iterates that a table lists: all, or of many the first, the last and some between.
+
+    Examples
+    --------
+    >>> listed(3)
+    [0, 1, 2]
+    >>> listed(1000, 8)
+    [0, 1, 2, 334, 665, 997, 998, 999]
+    """
+    if count <= 1.5 * most:  # leaving out a few would save nothing
+        return list(range(count))
+    ends = most // 4
+    between = np.linspace(ends, count - 1 - ends, most - 2 * ends).round().astype(int)
+    return sorted({*range(ends), *between.tolist(), *range(count - ends, count)})
+
+
+def iterates(run: Run, numbers: Sequence[int]) -> Iterator[tuple[str, ...]]:
+    """Yield a row of `ITERATES` for each of these iterates."""
+    kinds = classes_of(run) is not None
+    for number in numbers:
+        it = run.iterates[number]
+        yield (
+            f"{it.number:,}",
+            value_text(it.loss),
+            value_text(it.training_loss),
+            _error(it.error, kinds),
+            value_text(it.step, "step"),
+            value_text(it.residual, "residual"),
+            "yes" if it.accepted else "no",
+            f"{it.seconds:.2f}",
+        )
+
+
+def weights(run: Run) -> NDArray[np.float64] | None:
+    """Return the weights e^{2ω_i} (k,) of the training rows, None where none are given or the rows must say them."""
+    described = run.recipe.data_weights
+    if isinstance(described, LogWeights):  # which need no rows
+        return np.exp(2 * run.omega["data_weights.log_weight"].double().cpu().numpy())
+    return None if described is None or run.data is None else run.weights()
+
+
+def origin(run: Run) -> list[tuple[str, object]]:
+    """Return what it takes to make the run again: data by name and hash, seed, device, versions."""
+    said = about(run)
+    device = run.recipe.device if run.problem is None else str(run.problem.device)
+    versions = said.get("versions") or {"versions": "not recorded by the version that saved this run"}
+    return [
+        ("data", _saved_name(said)),
+        ("SHA-256 of the training and validation rows", (said.get("data") or {}).get("sha256", "not recorded")),
+        ("seed", run.recipe.seed),
+        ("device", device),
+        ("arithmetic over rows", run.recipe.dtype),
+        ("engine", repr(run.recipe.engine)),
+        ("status", f"{run.status.value}{'' if run.status.final else ', the run goes on'}"),
+        *versions.items(),
+    ]
+
+
+def begun(run: Run) -> None:
+    """Refuse a run of which there is nothing to see.
+
+    Raises
+    ------
+    ValueError
+        When the run has not started.
+    """
+    if run.status is Status.READY or not run.iterates:
+        raise ValueError("The run has no iterates to report: pull run.steps(), or call lsat.tune(recipe, data).")

@@ -1,0 +1,150 @@
+"""What a view over rows shows: a page of them, the one that is looked at, how the verdicts stand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import traitlets
+
+from lsat_explorer.widgets.row_columns import Doubts, Told, noise_text, percent
+from lsat_explorer.widgets.row_filters import confusion_counts, in_cell, in_range
+from lsat_explorer.widgets.row_findings import Wish
+from lsat_explorer.widgets.row_fits import can_explain
+from lsat_explorer.widgets.row_parts import RowParts
+from lsat_explorer.widgets.row_verdicts import RowVerdicts, marked, passing
+from lsat_explorer.widgets.row_words import offer, warning
+from lsat_explorer.widgets.rows import ORDERS, Order, Page, page_of, span_text
+
+__all__ = ["RowPage"]
+
+
+class RowPage(RowParts, RowVerdicts):
+    """A view that shows the rows which its choices ask for, and asks the model what these take."""
+
+    _shown = traitlets.Dict().tag(sync=True)
+    _sprite = traitlets.Bytes(b"").tag(sync=True)
+    _zoom = traitlets.Dict().tag(sync=True)
+    _zoom_image = traitlets.Bytes(b"").tag(sync=True)
+    _reasons_image = traitlets.Bytes(b"").tag(sync=True)
+    _matrix: traitlets.List[Any] = traitlets.List().tag(sync=True)
+    _standing = traitlets.Dict().tag(sync=True)
+
+    def _tuned(self) -> bool:
+        """Whether the rows of the part have weights that the run's recipe tunes."""
+        recipe = getattr(self.run, "recipe", None)
+        return self.part == "training" and (recipe is None or recipe.data_weights is not None)
+
+    def _span(self) -> str:
+        if self.part != "training":
+            return f"{self.part} rows"
+        return span_text(self._weights) if self._tuned() else "This recipe tunes no row weights"
+
+    def _keep(self) -> np.ndarray:
+        keep = in_range(self._weights, self.weights) & passing(self._tiles.names, self._decided, self.verdict)
+        if self._class >= 0:
+            keep &= self._tiles.codes == self._class
+        predictions = self._told.predictions
+        if self._cell and predictions is not None:  # a cell of the confusion matrix is one once there are predictions
+            keep &= in_cell(self._tiles.codes, predictions.codes, (self._cell[0], self._cell[1]))
+        return keep
+
+    @property
+    def _shown_order(self) -> Order:
+        order, told = self._sorting, self._told
+        unknown = {"doubt": told.doubts is None, "effect": told.effects is None}
+        return ORDERS["lightest"] if unknown.get(order.column) else order
+
+    def _present(self, keep: np.ndarray | None = None) -> Page:
+        order = self._shown_order
+        keys = self._tiles.keys(order.column, self._weights, self._told)
+        return page_of(keys, self.page, self._size, falling=order.falling, keep=self._keep() if keep is None else keep)
+
+    def _lay_out(self) -> None:
+        with self._lock, self.hold_sync():
+            if self._moving:
+                return
+            if self._sought >= 0:
+                self._turn_to_sought()
+            keep, told = self._keep(), self._told
+            page = self._present(keep)
+            if page.number != self.page:  # a verdict, or other weights, may have taken the last page away
+                self._turn_silently(page.number)
+            drawn = tuple(page.positions.tolist())
+            if drawn != self._drawn:  # a picture is worth sending only when other rows are in it
+                self._drawn = drawn
+                self._sprite = self._tiles.sprite(page.positions)
+            shown = self._tiles.describe(self._weights, page, keep, told, self._sorting.column)
+            self._shown = shown | self._told_beside(page, told)
+            self._show_looked(told)
+            if told.predictions is not None and not self._folded:
+                codes, classes = self._tiles.codes, len(self._tiles.classes)
+                self._matrix = confusion_counts(codes, told.predictions.codes, classes).tolist()
+            self._standing = self._model.standing()
+            self._tell_verdicts()
+            answer, changes = self._model.answer, self._changes()
+            self._answer = {} if answer is None or changes is None else answer.told | {"old": answer.changes != changes}
+        self.save_soon()
+
+    def _told_beside(self, page: Page, told: Told) -> dict[str, Any]:
+        """Return what a page shows beside what its rows are, as values of JSON."""
+        training = self.part == "training"
+        noise = noise_text(told.effects) if told.effects is not None and self._sorting.column == "effect" else ""
+        return {
+            "span": self._span(),
+            "tuned": self._tuned(),
+            "order": self.order,
+            "waits": self._shown_order != self._sorting,
+            "explains": can_explain(self.run),
+            "offer": offer(self.run) if self._tuned() else {},
+            "notes": [note for note in (warning(self.run) if training else "", noise) if note],
+            "verdicts": [marked(self._decided.get(self._tiles.names[place])) for place in page.positions],
+        }
+
+    def _show_looked(self, told: Told) -> None:
+        """Show the row that is looked at, with what is known of it and of those behind it."""
+        place = self._looked
+        if place < 0:
+            self._zoom, self._reasons_image = {}, b""
+            return
+        reasons = self._model.reasons(self._tiles, place)
+        zoom = self._tiles.zoom(self._weights, place) | {"said": self._model.said(self._tiles, place)}
+        if told.doubts is not None:
+            zoom |= {
+                "suggested": told.doubts.words(place),
+                "confidence": percent(told.doubts.confidence[place]),
+                "doubtful": bool(told.doubts.doubtful[place]),
+                "doubt": f"{told.doubts.doubt[place]:.3g}",
+            }
+        if told.effects is not None:
+            zoom["effect"] = told.effects.words(place)
+        zoom["verdict"] = marked(self._decided.get(self._tiles.names[place]))
+        self._reasons_image = reasons.image
+        self._zoom = zoom | {"reasons": reasons.told, "behind": self._other is not None}
+
+    @property
+    def _told(self) -> Told:
+        told = self._model.told(self._tiles)
+        return told if self._asks_model else replace(told, predictions=None)
+
+    def _doubts(self) -> Doubts | None:
+        return self._model.told(self._training).doubts
+
+    def _ask(self, renew: bool = False) -> None:
+        with self._lock:
+            if self._moving:
+                return
+            explains, looked = can_explain(self.run), self._looked if self.part != "test" else -1
+            closer = explains and looked >= 0 and self.part == "training" and self._model.at_rest
+            wish = Wish(
+                tiles=self._tiles,
+                other=self._other,
+                rows=self._asks_model,
+                columns=self._asks_columns or closer,
+                position=looked,
+                changes=self._changes() if explains else None,
+                renew=renew,
+            )
+            self._model.ask(wish)
+            self._standing = self._model.standing()

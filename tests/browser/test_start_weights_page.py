@@ -1,0 +1,41 @@
+"""Where the weights of the regularizers start, set on their cards in JupyterLab."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from lab import Notebook
+from test_assembly_page import OUTPUT, until
+from test_explorer import DIGITS, SHOW, clean
+
+pytestmark = pytest.mark.browser
+
+Open = Callable[..., Notebook]
+
+
+def test_a_weight_starts_elsewhere_by_keys(notebook: Open) -> None:
+    page = notebook("starts.ipynb", DIGITS, SHOW)
+    view = page.page.locator(f"{OUTPUT} .lsat-explorer")
+    field = view.get_by_role("textbox", name="pixel_ridge weight at the start, value")
+    field.fill("20")
+    field.press("Enter")
+    until(page, "print(round(explorer.recipe.regularizer.members['pixel_ridge'].log_weight, 4))", "1.4979")
+    slider = view.get_by_role("slider", name="smooth weight at the start")
+    slider.focus()
+    for _ in range(3):
+        slider.press("ArrowRight")
+    until(page, "print(explorer.recipe.regularizer.members['smooth'].log_weight > 1)", "True")
+    assert slider.evaluate("el => el === document.activeElement")  # the card that is filled anew keeps the hand's place
+    box = view.get_by_role("checkbox", name="archetype_ridge tuned")
+    box.press(" ")
+    held = "print(explorer.recipe.hyper_penalties.get('regularizer.archetype_ridge.log_weight'))"
+    until(page, held, "Frozen()")
+    box.press(" ")
+    until(page, held, "None")
+    field.fill("-1")
+    field.press("Enter")
+    view.locator(".lsat-error", has_text="The weight is '-1', expected a positive number").wait_for()
+    assert page.page.locator(".jp-mod-editMode").count() == 0  # the notebook took no key
+    clean(page)
