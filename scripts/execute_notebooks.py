@@ -71,11 +71,25 @@ def tidy(notebook: NotebookNode) -> NotebookNode:
         cell.id = f"cell-{number:02d}"
         tags = cell.metadata.get("tags")
         cell.metadata = nbformat.from_dict({"tags": tags} if tags else {})
+        if cell.cell_type == "code":
+            cell.outputs = _joined(cell.outputs)
         for output in cell.get("outputs", []):
             data = output.get("data", {})
             if len(data) > 1:
                 data.pop("application/vnd.jupyter.widget-view+json", None)
     return tidied
+
+
+def _joined(outputs: Sequence[NotebookNode]) -> list[NotebookNode]:
+    """Join the pieces of a text that was printed: where a kernel cuts it is a matter of time."""
+    joined: list[NotebookNode] = []
+    for output in outputs:
+        last = joined[-1] if joined else None
+        if last is not None and output.output_type == last.output_type == "stream" and output.name == last.name:
+            last.text += output.text
+        else:
+            joined.append(output)
+    return joined
 
 
 def text_of(notebook: NotebookNode) -> str:

@@ -13,6 +13,7 @@ from scipy import sparse
 from lsat_explorer import model as m
 from lsat_explorer.model.choices import Criterion, Method
 from lsat_explorer.model.piece import REGISTRY, Piece
+from lsat_explorer.tune import Counted, KFold
 
 COLUMNS, ROWS = 12, 45
 
@@ -41,11 +42,13 @@ EXAMPLES: dict[str, list[Piece]] = {
     ],
     "Concat": [m.Concat(a=m.Identity(), b=m.Concat(c=m.Constant()))],
     "Constant": [m.Constant()],
+    "Counted": [Counted(KFold(3), np.linspace(0.5, 2.0, ROWS))],
     "CrossEntropy": [m.CrossEntropy(), m.CrossEntropy(temperature=True)],
     "CustomLoss": [m.CustomLoss("log cosh")],
     "Diagonal": [m.Diagonal(), m.Diagonal(block="b", log_weight=-1.0)],
     "Memory": [m.Memory()],
     "Chunks": [m.Chunks(), m.Chunks(rows=7), m.Chunks(memory="1.5 GB")],
+    "Dask": [m.Dask(), m.Dask("tcp://10.0.0.1:8786"), m.Dask("tcp://10.0.0.1:8786", memory="1 GB")],
     "EarlyStopping": [m.EarlyStopping(), m.EarlyStopping(patience=3)],
     "FixedWeights": [m.FixedWeights([0, *np.linspace(0.5, 2.0, ROWS - 1)])],
     "FromModule": [m.FromModule("small network"), m.FromModule("a linear map")],
@@ -123,12 +126,13 @@ EXAMPLES: dict[str, list[Piece]] = {
         m.ZeroSum() + m.AbsoluteValue(0.2) + m.SumSquares(0.4) + m.Box(-0.3, 0.2),
     ],
     "SumSquares": [m.SumSquares(0.25), m.SumSquares(0.0)],
+    "Times": [m.Times(m.GroupWeights(), np.linspace(0.5, 2.0, ROWS))],
     "ZeroSum": [m.ZeroSum()],
 }
 
 for _name, _kind in REGISTRY.items():
-    if issubclass(_kind, Criterion | Method):
-        EXAMPLES.setdefault(_name, [_kind()])
+    if issubclass(_kind, Criterion | Method) and _name not in EXAMPLES:
+        EXAMPLES[_name] = [_kind()]
 
 ALL = [piece for kind in REGISTRY for piece in EXAMPLES.get(kind, [])]
 

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import io
 import subprocess
 import sys
 
 import nbformat
+import numpy as np
 import pytest
 from nbformat.v4 import new_code_cell, new_notebook
+from PIL import Image
 
 import execute_notebooks
 import machine
+import record_live
 import run_tests
 
 FIRST_LOOK = execute_notebooks.FOLDER / "01_first_look.ipynb"
-UP_TO_THE_HISTORY = ("cell-02", "cell-04", "cell-06", "cell-08", "cell-10")  # data, recipe, run, and its numbers
+# parameters, data, recipe, run, and its numbers
+UP_TO_THE_HISTORY = ("cell-02", "cell-03", "cell-05", "cell-07", "cell-09", "cell-11")
 
 
 def strict_nbval(path):
@@ -124,3 +129,39 @@ def test_the_first_step_that_fails_ends_the_run(monkeypatch, capfd):
     monkeypatch.setattr(run_tests, "steps", lambda words: [fails, [sys.executable, "-c", "print('went on')"]])
     assert run_tests.main([]) == 3
     assert "went on" not in capfd.readouterr().out
+
+
+def test_screenshots_become_a_small_animation_without_those_that_change_nothing():
+    plain = Image.new("RGB", (1000, 600), "white")
+    marked = plain.copy()
+    marked.paste((11, 107, 203), (100, 100, 300, 200))
+    gif = Image.open(io.BytesIO(record_live.animated([plain, plain, marked, marked], width=500)))
+    assert (gif.size, gif.n_frames, gif.info["loop"]) == ((500, 300), 2, 0)
+    assert gif.info["duration"] == record_live.FIRST
+    gif.seek(1)
+    assert gif.info["duration"] == record_live.LAST
+    assert np.allclose(gif.convert("RGB").getpixel((100, 75)), (11, 107, 203), atol=8)
+
+
+def test_the_recording_that_is_kept_moves_and_is_small():
+    path = record_live.TARGET
+    assert path.stat().st_size <= record_live.MOST_BYTES
+    with Image.open(path) as gif:
+        assert gif.width == record_live.WIDTH
+        assert gif.n_frames >= 20
+
+
+def test_without_chromium_nothing_is_recorded(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(record_live, "chromium", lambda: None)
+    assert record_live.main(["--out", str(tmp_path / "live.gif")]) == 1
+    assert "LSAT_CHROMIUM" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_recording_that_is_too_large_is_not_kept(tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(record_live, "chromium", lambda: "chromium")
+    monkeypatch.setattr(record_live, "record", lambda program: [Image.new("RGB", (100, 100))] * 2)
+    monkeypatch.setattr(record_live, "MOST_BYTES", 10)
+    assert record_live.main(["--out", str(tmp_path / "live.gif")]) == 1
+    assert "more than 10: nothing is kept" in capsys.readouterr().err
+    assert list(tmp_path.iterdir()) == []

@@ -94,7 +94,7 @@ def two_ridges(source: Source) -> Problem:
         for name, index in (("train", train), ("validation", validation))
     }
     shape = paper_shape(whole)
-    data = Data.from_splits(**rows, task="classification", image_shape=shape, name="MNIST")
+    data = Data.from_splits(rows["train"], rows["validation"], task="classification", image_shape=shape, name="MNIST")
     return source.problem(
         Recipe(featurizer=Identity(), regularizer=Stack(ridge=Ridge(), smooth=Smooth(graphs.grid(*shape)))), data
     )

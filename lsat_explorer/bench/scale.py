@@ -27,6 +27,7 @@ from lsat_explorer.bench.machine import facts, held_memory, peak_memory
 from lsat_explorer.bench.output import machine_line, write_figures
 from lsat_explorer.bench.rows_file import CLASSES, divided, paths, write_rows
 from lsat_explorer.bench.timing import positive, timed
+from lsat_explorer.bench.workers import Shared, table, with_workers
 from lsat_explorer.commands.errors import CommandError, user_input
 from lsat_explorer.data import Data
 from lsat_explorer.data.on_disk import RowsOnDisk
@@ -124,6 +125,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--folder", metavar="DIR", help="where to write the rows (default: the temporary folder)")
     parser.add_argument("--keep", action="store_true", help="leave the rows there")
     parser.add_argument("--repeat", type=positive, default=3, metavar="N", help="iterations timed (default: 3)")
+    more = "then fit the weighted rows with so many workers of dask, such as 1 2"
+    parser.add_argument("--workers", nargs="+", type=positive, default=(), metavar="W", help=more)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file too")
 
 
@@ -136,6 +139,7 @@ def run(args: argparse.Namespace) -> int:
     found: list[Fitted] = []
     with user_input():
         Chunks(memory=args.memory)
+    shared: list[Shared] = []
     with _rows(args) as folder:
         print(
             _COLUMNS.format("", "rows", "memory MB", "check s", "first s", "iteration s", "reading", "product", "ratio")
@@ -144,12 +148,18 @@ def run(args: argparse.Namespace) -> int:
             for rows in _sizes(args.rows):
                 found.append(_in_a_process(Case(name, folder, rows, args.memory, args.repeat)))
                 print(_line(found[-1]), flush=True)
+        if args.workers:
+            case = Case("weighted", folder, args.rows, args.memory, args.repeat)
+            shared = with_workers(case.recipe(args.columns), case.data(), args.memory, args.workers, args.repeat)
     print(f"\n{_report(found)}")
+    if shared:
+        print(f"\n{table(shared)}")
     if args.json is not None:
         rows_of = [{**asdict(fitted), "ratio": fitted.ratio} for fitted in found]
         slopes = {name: slope([fitted for fitted in found if fitted.case == name]) for name in args.cases}
         goals = {"ratio": RATIO, "memory": MEMORY}
-        write_figures(args.json, {"machine": machine, "goals": goals, "rows": rows_of, "slopes": slopes})
+        more = {"slopes": slopes, "workers": [asdict(one) for one in shared]}
+        write_figures(args.json, {"machine": machine, "goals": goals, "rows": rows_of, **more})
     return 0
 
 

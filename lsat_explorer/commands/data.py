@@ -5,10 +5,6 @@ from __future__ import annotations
 import argparse
 import hashlib
 import tempfile
-import threading
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from http.client import HTTPException
 from pathlib import Path
 from urllib.error import URLError
@@ -19,6 +15,7 @@ from tqdm import tqdm
 from lsat_explorer.commands.errors import FAILURE, CommandError, user_input
 from lsat_explorer.commands.folders import new_folder
 from lsat_explorer.data import write_idx
+from lsat_explorer.data.arriving import arriving
 from lsat_explorer.data.datasets import MNIST_FILES, mnist_path
 
 SUMMARY = "fetch a data set"
@@ -83,7 +80,10 @@ def fetch_mnist(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     from sklearn.datasets import fetch_openml
 
     try:
-        with tempfile.TemporaryDirectory(dir=folder, prefix=".download-") as cache, _progress(Path(cache)), _silence():
+        with (
+            tempfile.TemporaryDirectory(dir=folder, prefix=".download-") as cache,
+            arriving(Path(cache), "Fetching MNIST"),
+        ):
             bunch = fetch_openml("mnist_784", version=1, as_frame=False, data_home=cache)
     except (URLError, HTTPException, ConnectionError, TimeoutError) as error:
         reason = str(getattr(error, "reason", None) or error).rstrip(".")
@@ -123,41 +123,3 @@ def check_digests(arrays: dict[str, np.ndarray]) -> None:
         if hashlib.sha256(array.tobytes()).hexdigest() != digest:
             sentence = f"What OpenML sent is not MNIST in its canonical order ({name} differs); nothing was written."
             raise CommandError(sentence, FAILURE)
-
-
-@contextmanager
-def _silence() -> Iterator[None]:
-    """Keep scikit-learn from warning at each retry: the sentence at the end says it when all have failed."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        yield
-
-
-@contextmanager
-def _progress(cache: Path) -> Iterator[None]:
-    """Show how many bytes have arrived in a folder; scikit-learn's download has no hook to ask."""
-    done = threading.Event()
-    with tqdm(desc="Fetching MNIST", unit="B", unit_scale=True) as bar:
-
-        def follow() -> None:
-            while not done.wait(0.2):
-                bar.update(_size(cache) - bar.n)
-
-        thread = threading.Thread(target=follow, daemon=True)
-        thread.start()
-        try:
-            yield
-        finally:
-            done.set()
-            thread.join()
-
-
-def _size(folder: Path) -> int:
-    """Bytes in a folder whose files may vanish while they are counted."""
-    size = 0
-    for path in folder.rglob("*"):
-        try:
-            size += path.stat().st_size if path.is_file() else 0
-        except FileNotFoundError:
-            continue
-    return size

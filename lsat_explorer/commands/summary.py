@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from math import exp, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,7 +32,7 @@ def write_curves(run: Run, folder: Path) -> Path:
     return path
 
 
-def summary(run: Run, model: FittedModel, curves: Path | None) -> str:
+def summary(run: Run, model: FittedModel, files: Mapping[str, Path]) -> str:
     """Return the run's last state as aligned lines: status, iterations, losses, error, time, hyper-parameters.
 
     Parameters
@@ -40,8 +41,8 @@ def summary(run: Run, model: FittedModel, curves: Path | None) -> str:
         A run with at least its starting point.
     model : FittedModel
         Its model, which knows the classes also where the run was loaded without its rows.
-    curves : Path or None
-        The picture to mention, where there is one.
+    files : mapping of str to Path
+        Files to mention, by what they are.
     """
     last = run.iterates[-1]
     accepted = sum(iterate.accepted for iterate in run.iterates[1:])
@@ -56,7 +57,7 @@ def summary(run: Run, model: FittedModel, curves: Path | None) -> str:
         ("stopping residual", "–" if isnan(last.residual) else f"{last.residual:.3g}"),
         ("time", f"{last.seconds:.1f} s"),
         *((name, _value(name, value)) for name, value in last.omega.items()),
-        *([("curves", str(curves))] if curves else []),
+        *((name, str(path)) for name, path in files.items()),
     ]
     width = max(len(name) for name, _ in lines)
     return "\n".join(f"{name:<{width}}  {text}" for name, text in lines)

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING
 from tqdm import tqdm
 
 import lsat_explorer as lsat
-from lsat_explorer.commands.errors import INTERRUPTED, CommandError, user_input
+from lsat_explorer.commands.errors import FAILURE, INTERRUPTED, CommandError, user_input
 from lsat_explorer.commands.folders import new_folder
 from lsat_explorer.commands.source import add_data_arguments, load_data
 from lsat_explorer.commands.summary import summary, write_curves
+from lsat_explorer.model.cluster import ClusterLost
 
 if TYPE_CHECKING:
     from lsat_explorer.tune import Run
@@ -33,8 +34,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lsat-explorer tune`."""
     parser.add_argument("recipe", type=Path, metavar="RECIPE.json", help="what `Recipe.to_json()` wrote")
     add_data_arguments(parser)
-    engines = "where features are held, in place of what the recipe says: in memory, or a chunk of rows at a time"
+    engines = "where features are held, in place of what the recipe says: in memory, a chunk of rows at a time, or dask"
     parser.add_argument("--engine", choices=lsat.Recipe.engines, help=engines)
+    scheduler = "of --engine dask (default: one that is started here, with a worker a core)"
+    parser.add_argument("--scheduler", metavar="ADDRESS", help=scheduler)
     parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="the folder to write")
     parser.add_argument("--overwrite", action="store_true", help="replace the run that --out holds already")
 
@@ -43,8 +46,10 @@ def run(args: argparse.Namespace) -> int:
     """Tune, save and print a summary; after Ctrl-C the same, from the last accepted iterate."""
     with user_input():
         recipe = read_recipe(args.recipe)
+        if args.scheduler is not None and args.engine != "dask":
+            raise ValueError("--scheduler goes with --engine dask; add it, or leave the scheduler out.")
         if args.engine is not None:
-            recipe = recipe.replace(engine=args.engine)
+            recipe = recipe.replace(engine=lsat.Dask(args.scheduler) if args.scheduler else args.engine)
         refuse_to_overwrite(args.out, allowed=args.overwrite)
         tuning = lsat.Run(recipe, load_data(args))
     # Made now, for a folder that cannot be made is to be known before the work, not after it.
@@ -52,6 +57,12 @@ def run(args: argparse.Namespace) -> int:
         try:
             pull(tuning)
             return save(tuning, args.out)
+        except (ClusterLost, CommandError) as error:
+            lost = error if isinstance(error, ClusterLost) else error.__cause__
+            if not isinstance(lost, ClusterLost) or not tuning.iterates:
+                raise
+            write(here(tuning), args.out)
+            raise CommandError(f"{lost} The iterate is in {args.out}.", FAILURE) from error
         except KeyboardInterrupt:
             if not tuning.iterates:
                 raise
@@ -59,6 +70,13 @@ def run(args: argparse.Namespace) -> int:
                 f"interrupted {PATIENCE + 1} times; what {args.out} holds of this run, if anything, is not whole."
             )
             raise CommandError(sentence, INTERRUPTED) from None
+
+
+def here(tuning: Run) -> Run:
+    """Return a run at the same iterate whose model this process fits, where its cluster is gone."""
+    run = lsat.Run(tuning.recipe.replace(engine="chunks"), tuning.data)
+    run.restore(list(tuning.iterates), tuning.omega, tuning.status, tuning.looks)
+    return run
 
 
 def read_recipe(path: Path) -> lsat.Recipe:
@@ -141,11 +159,16 @@ def stop_on_interrupt(tuning: Run) -> Iterator[None]:
         signal.signal(signal.SIGINT, previous)
 
 
-def save(tuning: Run, folder: Path) -> int:
-    """Write the run's folder, print its summary and return the exit code."""
+def write(tuning: Run, folder: Path) -> None:
+    """Write the run's folder and print its summary."""
     with user_input():
         tuning.save(folder)
-        print(summary(tuning, tuning.model, write_curves(tuning, folder)))
+        print(summary(tuning, tuning.model, {"curves": write_curves(tuning, folder)}))
+
+
+def save(tuning: Run, folder: Path) -> int:
+    """Write the run's folder, print its summary and return the exit code."""
+    write(tuning, folder)
     if tuning.status is lsat.Status.STOPPED_BY_USER:
         print(f"lsat-explorer: interrupted; the last accepted iterate is kept in {folder}.", file=sys.stderr)
         return INTERRUPTED

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -12,11 +12,12 @@ import numpy as np
 
 from lsat_explorer.data.images import PixelScale, check_image_shape
 from lsat_explorer.data.labels import Task, infer_task, strata
+from lsat_explorer.data.missing import Missing
 from lsat_explorer.data.partition import partition
-from lsat_explorer.data.parts import check_parts, chosen_inputs, given_splits, read_split
+from lsat_explorer.data.parts import check_parts, chosen_inputs, given_splits, joined, read_split
 from lsat_explorer.data.rows import read_rows
-from lsat_explorer.data.split import SPLITS, Split, counted, make_splits
-from lsat_explorer.data.tables import Table, default_names, read_table
+from lsat_explorer.data.split import SPLITS, Split, counted
+from lsat_explorer.data.tables import read_table
 
 __all__ = ["Data", "Split"]
 
@@ -51,6 +52,8 @@ class Data:
         How inputs become grey levels; from the least to the largest training input where None.
     source
         Python that makes the data again, such as ``"lsat.datasets.digits()"``; empty where only the user knows.
+    fill
+        What stands for a missing entry of each column, here and where a model predicts; None refuses such entries.
 
     Raises
     ------
@@ -69,6 +72,7 @@ class Data:
     name: str = field(kw_only=True, default="data")
     pixel_scale: PixelScale | None = field(kw_only=True, default=None)
     source: str = field(kw_only=True, default="")
+    fill: tuple[float, ...] | None = field(kw_only=True, default=None)
 
     def __post_init__(self) -> None:
         check_parts(self._splits(), self.task, self.classes, self.feature_names)
@@ -89,6 +93,7 @@ class Data:
         image_shape: Sequence[int] | None = None,
         feature_names: Sequence[Any] | None = None,
         rows: Any = None,
+        missing: Missing = "refuse",
         name: str = "data",
     ) -> Data:
         """Divide one table at random, stratified by class in classification; splits keep the order of X.
@@ -113,6 +118,9 @@ class Data:
             Names of the columns; those of the data frame, or ``x0``, ``x1``, ... where None.
         rows
             Unique name of each row (N,); the index of the data frame, or 0..N-1 where None.
+        missing
+            ``"refuse"`` refuses NaN, None and NA in X; ``"mean"`` and ``"median"`` put that of the column over the
+            training rows in their place, also where the model predicts.
         name
             What to call the data set.
 
@@ -134,7 +142,7 @@ class Data:
         codes = strata(table.outcome) if task == "classification" else None
         parts = partition(len(table), codes, validation=validation, test=test, final=final, seed=seed)
         tables = {split: table.take(part) for split, part in parts.items()}
-        return cls._of(tables, task, image_shape, feature_names, name)
+        return cls(**joined(tables, task, image_shape, feature_names, missing=missing), name=name)
 
     @classmethod
     def from_splits(
@@ -147,6 +155,7 @@ class Data:
         task: Task | None = None,
         image_shape: Sequence[int] | None = None,
         feature_names: Sequence[Any] | None = None,
+        missing: Missing = "refuse",
         name: str = "data",
     ) -> Data:
         """Take rows that are already divided.
@@ -156,7 +165,7 @@ class Data:
         train, validation, test, final
             Pairs (X, y), each as in :meth:`from_arrays`. The training labels fix the classes; the validation rows have
             all of them, the test and the final rows need not.
-        task, image_shape, feature_names, name
+        task, image_shape, feature_names, missing, name
             As in :meth:`from_arrays`; the rule for the task looks at the training rows.
 
         Raises
@@ -175,7 +184,7 @@ class Data:
         given = given_splits(train, validation, test, final)
         tables = {split: read_split(split, pair, image_shape) for split, pair in given.items()}
         task = infer_task(tables["train"].outcome, task)
-        return cls._of(tables, task, image_shape, feature_names, name)
+        return cls(**joined(tables, task, image_shape, feature_names, missing=missing), name=name)
 
     @classmethod
     def from_rows(
@@ -225,26 +234,7 @@ class Data:
         given = given_splits(train, validation, test, final)
         tables, files = read_rows(given, target=target, image_shape=image_shape, folder=folder)
         task = infer_task(tables["train"].outcome, task)
-        return cls._of(tables, task, image_shape, feature_names, name, files)
-
-    @classmethod
-    def _of(
-        cls, tables: dict[str, Table], task: Task, image_shape: Any, feature_names: Any, name: str, files: Any = None
-    ) -> Data:
-        """Check what concerns all splits at once, and encode them alike; inputs on disk are checked already."""
-        features = tables["train"].inputs.shape[1]
-        shape = None if image_shape is None else check_image_shape(image_shape, features)
-        names = feature_names if feature_names is not None else tables["train"].names or default_names(features, shape)
-        made, classes = make_splits(tables, task, finite=bool(files))
-        parts: Any = made | {split: replace(made[split], inputs=rows) for split, rows in (files or {}).items()}
-        return cls(
-            **parts,
-            task=task,
-            classes=classes,
-            feature_names=tuple(str(name) for name in names),
-            image_shape=shape,
-            name=name,
-        )
+        return cls(**joined(tables, task, image_shape, feature_names, files=files), name=name)
 
     def __repr__(self) -> str:
         what = (len(self.classes), "class") if self.classes is not None else (self.train.targets.shape[1], "output")

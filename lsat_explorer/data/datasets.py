@@ -1,24 +1,36 @@
-"""Real data sets: the digits that come with scikit-learn, and MNIST from its files."""
+"""Real data sets: scikit-learn's digits, MNIST from its files, tables and images of the user, tables of OpenML."""
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
-from inspect import Parameter, signature
 from pathlib import Path
 from typing import Literal, get_args
 
 import numpy as np
 
+from lsat_explorer.data.calls import call_of
 from lsat_explorer.data.data import Data
+from lsat_explorer.data.from_files import from_csv, from_parquet
+from lsat_explorer.data.from_folder import from_folder
+from lsat_explorer.data.from_openml import from_openml
 from lsat_explorer.data.idx import read_idx
 from lsat_explorer.data.images import PixelScale
 from lsat_explorer.data.images import deskew as straighten
 from lsat_explorer.data.split import make_splits
 from lsat_explorer.data.tables import Column, Table, default_names
 
-__all__ = ["MNIST_FILES", "digits", "mnist", "mnist_path"]
+__all__ = [
+    "MNIST_FILES",
+    "digits",
+    "from_csv",
+    "from_folder",
+    "from_openml",
+    "from_parquet",
+    "mnist",
+    "mnist_path",
+]
 
 Scale = Literal["raw", "unit", "standard"]
 
@@ -55,7 +67,7 @@ def digits(*, validation: float = 0.25, test: float = 0.25, final: float = 0.0, 
     """
     from sklearn.datasets import load_digits
 
-    source = _call(digits, validation=validation, test=test, final=final, seed=seed)
+    source = call_of(digits, validation=validation, test=test, final=final, seed=seed)
     pixels, labels = load_digits(return_X_y=True)
     data = Data.from_arrays(
         pixels,
@@ -131,18 +143,7 @@ def mnist(
         parts["final"] = test_images, test_labels, kept
     where = None if folder is None else os.fspath(folder)
     choices = {"size": size, "validation": validation, "final": final, "seed": seed, "deskew": deskew, "scale": scale}
-    return replace(_mnist_data(parts, scale, deskew), source=_call(mnist, folder=where, **choices))
-
-
-def _call(function: Callable[..., Data], **arguments: object) -> str:
-    """Return Python that calls a function of this module, without what it would take anyway."""
-    parameters = signature(function).parameters
-    said = {name: value for name, value in arguments.items() if value != parameters[name].default}
-    words = [
-        repr(value) if parameters[name].kind is Parameter.POSITIONAL_OR_KEYWORD else f"{name}={value!r}"
-        for name, value in said.items()
-    ]
-    return f"lsat.datasets.{function.__name__}({', '.join(words)})"
+    return replace(_mnist_data(parts, scale, deskew), source=call_of(mnist, folder=where, **choices))
 
 
 def mnist_path(folder: str | os.PathLike[str], name: str) -> Path:

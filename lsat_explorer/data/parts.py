@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import torch
 from torch import Tensor
 
-from lsat_explorer.data.split import SPLITS, Split, positions
-from lsat_explorer.data.tables import Table, read_table, shown
+from lsat_explorer.data.images import check_image_shape
+from lsat_explorer.data.labels import Task
+from lsat_explorer.data.missing import Missing, fill_missing
+from lsat_explorer.data.split import SPLITS, Split, make_splits, positions
+from lsat_explorer.data.tables import Table, default_names, read_table, shown
 
-__all__ = ["check_parts", "chosen_inputs", "given_splits", "read_split"]
+__all__ = ["check_parts", "chosen_inputs", "given_splits", "joined", "read_split"]
 
 
 def given_splits(train: Any, validation: Any, test: Any, final: Any) -> dict[str, Any]:
@@ -33,6 +37,38 @@ def read_split(split: str, pair: Any, image_shape: Sequence[int] | None) -> Tabl
         raise ValueError(f"{split} is a {type(pair).__name__}, expected a pair (X, y); pass {split}=(X, y)")
     table = read_table(*pair, image_shape=image_shape, split=SPLITS[split])
     return table.take(np.arange(len(table)))
+
+
+def joined(
+    tables: Mapping[str, Table],
+    task: Task,
+    image_shape: Sequence[int] | None,
+    feature_names: Sequence[Any] | None,
+    *,
+    files: Mapping[str, Tensor] | None = None,
+    missing: Missing = "refuse",
+) -> dict[str, Any]:
+    """Check what concerns all splits at once, and encode them alike; return the fields of the `Data` that they make.
+
+    ``files`` are inputs on disk, which are checked already.
+    """
+    features = tables["train"].inputs.shape[1]
+    shape = None if image_shape is None else check_image_shape(image_shape, features)
+    names = feature_names if feature_names is not None else tables["train"].names or default_names(features, shape)
+    if feature_names is not None and tables["train"].names is None and len(names) == features:
+        # errors then name a column as the user does
+        tables = {split: replace(table, names=tuple(map(str, names))) for split, table in tables.items()}
+    filled, fill = fill_missing(tables, missing)
+    made, classes = make_splits(filled, task, finite=bool(files))
+    return {
+        **made,
+        **{split: replace(made[split], inputs=rows) for split, rows in (files or {}).items()},
+        "task": task,
+        "classes": classes,
+        "feature_names": tuple(str(name) for name in names),
+        "image_shape": shape,
+        "fill": fill,
+    }
 
 
 def check_parts(

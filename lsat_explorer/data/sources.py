@@ -12,7 +12,7 @@ import numpy as np
 from lsat_explorer.data.on_disk import PASS_BYTES, RowsOnDisk
 from lsat_explorer.data.tables import shown
 
-__all__ = ["Source", "as_source"]
+__all__ = ["Source", "as_source", "parquet_files"]
 
 _IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64))
 _EXPECTED = "a pair (X, y), the path of Parquet, or an iterable of pairs (X, y)"
@@ -144,6 +144,20 @@ def _parquet(path: Path, target: str | Sequence[str] | None, word: str) -> Sourc
                 raise _damaged(part, error) from None
 
     return Source(chunks, np.dtype(np.float32 if single else np.float64))
+
+
+def parquet_files(path: Path) -> list[tuple[Path, Any]]:
+    """Return the Parquet file at a path, or those of a folder in the order of their names, opened.
+
+    Raises
+    ------
+    ValueError
+        When the folder has none, or one is damaged.
+    """
+    paths = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
+    if not paths:
+        raise ValueError(f"there is no Parquet in {path}; give a file, or a folder of *.parquet")
+    return [(part, _open(part)) for part in paths]
 
 
 def _open(path: Path) -> Any:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from .chunks import ChunkRows
+from .dask import DaskRows
 from .devices import available_devices
 from .memory import MemoryRows
 from .row_sums import Interrupted, RowSums
 
-__all__ = ["ChunkRows", "Interrupted", "MemoryRows", "RowSums", "available_devices"]
+__all__ = ["ChunkRows", "DaskRows", "Interrupted", "MemoryRows", "RowSums", "available_devices"]

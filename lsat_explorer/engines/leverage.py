@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -14,13 +16,19 @@ __all__ = ["kernel_diagonal", "quadratic"]
 
 def kernel_diagonal(rows: RowSums, moving: Moving, factor: Factor) -> Tensor:
     """Return x_iᵀ G⁻¹ x_i (N,) in float64, by one triangular solve a chunk: N n² work."""
-    parts = []
-    for _, features in rows.chunks(moving):
-        half = torch.linalg.solve_triangular(factor.lower, (features * factor.scale).mT, upper=False)
-        parts.append(half.square().sum(0))
-    return torch.cat(parts)
+    return rows.over(moving, partial(_kernel, factor.lower, factor.scale))
 
 
 def quadratic(rows: RowSums, moving: Moving, N: Tensor) -> Tensor:
     """Return x_iᵀ N x_i for each row, (rows,)."""
-    return torch.cat([(features @ N * features).sum(1) for _, features in rows.chunks(moving)])
+    return rows.over(moving, partial(_form, N))
+
+
+# Functions of a module, for they may have to travel to where the features are.
+def _kernel(lower: Tensor, scale: Tensor, features: Tensor) -> Tensor:
+    half = torch.linalg.solve_triangular(lower, (features * scale).mT, upper=False)
+    return half.square().sum(0)
+
+
+def _form(N: Tensor, features: Tensor) -> Tensor:
+    return (features @ N * features).sum(1)

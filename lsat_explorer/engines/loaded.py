@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import torch
@@ -9,12 +10,14 @@ from torch import Tensor
 
 from ..data.data import Split
 from ..data.on_disk import RowsOnDisk
-from ..model.engines import Chunks, Engine
+from ..model.engines import Chunks, Dask, Engine, Memory
 from ..model.piece import Omega
 from ..model.prepared import Prepared
 from ..solve.gram import CHUNK
+from ..solve.precision import Precision
 from .chunks import ChunkRows
-from .memory import MemoryRows
+from .dask import DaskRows
+from .memory import MemoryRows, never
 from .row_sums import RowSums
 
 __all__ = ["load_rows", "rows_to_prepare"]
@@ -23,7 +26,7 @@ _AT_ONCE = 2**25
 """Bytes of a chunk on a CPU beyond which products are no faster, and taking its memory anew costs more than they do."""
 
 _PREPARED = 100_000
-"""Most rows that a featurizer is prepared on where they come in chunks."""
+"""Most rows that a featurizer is prepared on where they come in chunks, or are with workers."""
 
 
 def load_rows(
@@ -38,6 +41,9 @@ def load_rows(
     **options: Any,
 ) -> RowSums:
     """Return the rows; the arguments are those of `MemoryRows`."""
+    if isinstance(engine, Dask):
+        make = partial(_part, engine.each(), prepared, omega, moves, seldom, options["precision"], options["device"])
+        return DaskRows(engine, make, prepared.columns(), moves, inputs, targets, **options)
     if isinstance(engine, Chunks):
         n = sum(block.width for block in prepared.parts.values())
         held = max(options["precision"].rows.itemsize, inputs.element_size())
@@ -49,15 +55,34 @@ def load_rows(
     return MemoryRows(prepared, inputs, targets, omega, moves, seldom=seldom, **options)
 
 
-def rows_to_prepare(engine: Engine | str, train: Split, seed: int) -> tuple[Tensor, Tensor]:
-    """Return the rows that a featurizer is prepared on: all, or a number of them at random where they come in chunks.
+def _part(
+    engine: Engine,
+    prepared: Prepared,
+    omega: Omega,
+    moves: set[str],
+    seldom: bool,
+    precision: Precision,
+    device: torch.device,
+    inputs: Tensor,
+    targets: Tensor,
+    log_weight: Tensor | None,
+) -> RowSums:
+    """Return the rows of one part, where a worker holds them."""
+    if isinstance(engine, Memory) and isinstance(inputs, RowsOnDisk):
+        inputs = inputs.read(slice(None))
+    how: dict[str, Any] = {"precision": precision, "device": device, "log_weight": log_weight, "check": never}
+    return load_rows(engine, prepared, inputs, targets, omega, moves, seldom, **how)
 
-    It is 100,000, or as many as the memory for a chunk has room for, but no fewer than 2,000.
+
+def rows_to_prepare(engine: Engine | str, train: Split, seed: int) -> tuple[Tensor, Tensor]:
+    """Return the rows that a featurizer is prepared on: all, or some at random where there may be too many to hold.
+
+    Their number is 100,000, or as many as the memory for a chunk has room for, but no fewer than 2,000.
     """
-    if not isinstance(engine, Chunks):
+    if not isinstance(engine, Chunks | Dask):
         return train.inputs, train.targets
     inputs, count = train.inputs, _PREPARED
-    if engine.memory is not None:  # in their own type, and as float64 twice
+    if isinstance(engine, Chunks) and engine.memory is not None:  # in their own type, and as float64 twice
         count = min(max(engine.rows_of(inputs.shape[1] * (inputs.element_size() + 16)), _PREPARED // 50), count)
     if len(train) <= count:
         return inputs, train.targets

@@ -18,7 +18,7 @@ from .side import AsRead, Side
 from .stairs import Stairs
 from .thin import Thin
 
-__all__ = ["MemoryRows"]
+__all__ = ["MemoryRows", "never"]
 
 
 _WIDE = 256
@@ -28,7 +28,7 @@ _NUMBERS, _LEAST = 2**18, 256
 """Numbers of the inputs that are taken to float64 at a time for features that are stored, and the fewest rows."""
 
 
-def _never() -> None:
+def never() -> None:
     """Interrupt nothing."""
 
 
@@ -76,7 +76,7 @@ class MemoryRows(RowSums):
         log_weight: Tensor | None = None,
         seldom: bool = False,
         fleeting: bool = False,
-        check: Callable[[], None] = _never,
+        check: Callable[[], None] = never,
     ) -> None:
         super().__init__(prepared.columns(), moving, targets, precision=precision, device=device, check=check)
         self._weight = None if log_weight is None else (2 * log_weight).exp()

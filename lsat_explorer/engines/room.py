@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import torch
 
-from ..model.engines import Chunks, Engine
+from ..model.engines import Chunks, Dask, Engine
 
 __all__ = ["NotEnoughMemory", "room"]
 
@@ -29,6 +29,9 @@ def room(device: torch.device, engine: Engine | str, k: int, n: int) -> Iterator
     except (MemoryError, RuntimeError) as error:
         if not _is_full(error):
             raise
+        if isinstance(engine, Dask):
+            sentence = f'A worker of {engine!r} has no room left: start more workers, or set Dask(memory="256 MB").'
+            raise NotEnoughMemory(sentence) from error
         rows = _fitting(device, engine, k, n)
         now = f"with {engine!r}" if isinstance(engine, Chunks) else f"with all {k:,} rows of {n:,} features at once"
         sentence = f"{device} has no room left {now}: set Recipe(engine=Chunks(rows={rows}))."

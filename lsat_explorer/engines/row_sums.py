@@ -125,6 +125,10 @@ class RowSums(ABC):
     def pull_back(self, moving: Moving, gradients: Mapping[str, list[Factors]]) -> Omega:
         """Return Σ_b ⟨∂ψ/∂X_b, ∂X_b/∂ω⟩ by entry of ω, local names, with ∂ψ/∂X_b = Σ L Rᵀ of ``gradients[b]``."""
 
+    def over(self, moving: Moving, work: Callable[[Tensor], Tensor]) -> Tensor:
+        """Return ``work`` (r, …) of chunks (r, n) of the features in float64, of all rows, where the features are."""
+        return torch.cat([work(features) for _, features in self.chunks(moving)])
+
     def normal_residual(self, moving: Moving, theta: Tensor, log_weight: Tensor | None) -> Tensor:
         """Return XᵀW²(Y − Xθ) (n, m), every product in float64."""
         total = torch.zeros_like(theta)

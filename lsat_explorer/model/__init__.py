@@ -28,6 +28,7 @@ Graph             Σ_{(a,b)} ‖θ_a − θ_b‖² over its edges, for Smooth   
 LogWeights        e^{2ω_i} on training row i                             ``log_weight`` (k,)
 GroupWeights      e^{2ω_g} on training rows of group g                   ``log_weight`` (groups,)
 FixedWeights      w_i on training row i                                  none
+Times             c_i times what other weights give training row i       those of the other weights
 SquaredError      mean ‖ŷ − y‖²                                          none
 Huber             mean Σ_j r_j² if ∣r_j∣ ≤ M, else M (2∣r_j∣ − M)        none
 Bisquare          mean Σ_j (M²/6)(1 − (1 − (r_j/M)²)₊³)                  none
@@ -42,6 +43,7 @@ Frozen            holds ω at its start                                   holds 
 Sum               r₁ + r₂ + …, where the joint prox is known             those of its terms
 Memory            rows and features held on the device                   none
 Chunks            features of some rows held at a time                   none
+Dask              rows divided between the workers of a cluster          none
 ================= ====================================================== ===============================================
 """
 
@@ -49,8 +51,8 @@ from __future__ import annotations
 
 from . import graphs, recipes
 from .choices import EarlyStopping
-from .data_weights import FixedWeights, GroupWeights, LogWeights
-from .engines import Chunks, Memory
+from .data_weights import FixedWeights, GroupWeights, LogWeights, Times
+from .engines import Chunks, Dask, Memory
 from .featurizers import (
     Chain,
     Concat,
@@ -83,6 +85,7 @@ __all__ = [
     "Constant",
     "CrossEntropy",
     "CustomLoss",
+    "Dask",
     "Diagonal",
     "EarlyStopping",
     "FixedWeights",
@@ -109,6 +112,7 @@ __all__ = [
     "Stack",
     "Sum",
     "SumSquares",
+    "Times",
     "ZeroSum",
     "graphs",
     "recipes",

@@ -1,4 +1,4 @@
-"""A weight for each training row: tuned one by one, tuned by groups, or fixed."""
+"""A weight for each training row: tuned one by one, tuned by groups, fixed, or tuned and multiplied."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from torch import Tensor
 
 from .piece import Omega, Piece, number, register
 
-__all__ = ["DataWeights", "FixedWeights", "GroupWeights", "LogWeights"]
+__all__ = ["DataWeights", "FixedWeights", "GroupWeights", "LogWeights", "Times", "positive"]
 
 
 class DataWeights(Piece, ABC):
@@ -60,6 +60,14 @@ def _plain(values: Any, name: str) -> tuple[Any, ...]:
     if not plain:
         raise ValueError(f"{name} is empty: expected one entry for each training row.")
     return plain
+
+
+def positive(values: Any, name: str) -> tuple[float, ...]:
+    """Check a positive number for each row, for a piece's ``__post_init__``."""
+    checked = tuple(number(value, f"{name}[{i}]", low=0.0) for i, value in enumerate(_plain(values, name)))
+    if 0.0 in checked:
+        raise ValueError(f"{name}[{checked.index(0.0)}] is 0: expected a positive number, for a row that counts.")
+    return checked
 
 
 def _check_length(found: int, targets: Tensor, name: str) -> None:
@@ -173,3 +181,45 @@ class GroupWeights(DataWeights):
         _check_length(len(self.groups), targets, "GroupWeights: groups")
         place = {name: index for index, name in enumerate(self.names)}
         return torch.tensor([place[group] for group in self.groups], device=targets.device)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Times(DataWeights):
+    """Training row i counts ``counts[i]`` times what ``weights`` gives it.
+
+    Parameters
+    ----------
+    weights : DataWeights
+        The weights without the counts.
+    counts : tuple of float
+        c_i > 0 of each training row, in their order.
+
+    Raises
+    ------
+    ValueError
+        For a count that is not finite and positive, and, with the data, when there are not as many as training rows.
+
+    Examples
+    --------
+    >>> Times(LogWeights(), (1.0, 2.0, 0.5))
+    Times(weights=LogWeights(), counts=(1.0, 2.0, 0.5))
+    """
+
+    weights: DataWeights
+    counts: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.weights, DataWeights):
+            raise ValueError(f"Times: weights is {self.weights!r}, expected data weights such as LogWeights().")
+        object.__setattr__(self, "counts", positive(self.counts, "Times: counts"))
+
+    def init(self, targets: Tensor) -> Omega:
+        """Return what ``weights`` tunes, after a check of the length."""
+        _check_length(len(self.counts), targets, "Times: counts")
+        return self.weights.init(targets)
+
+    def log_weights(self, omega: Omega, targets: Tensor) -> Tensor:
+        """Return ω_i + ½ log(counts[i])."""
+        counts = torch.tensor(self.counts, dtype=torch.float64, device=targets.device)
+        return self.weights.log_weights(omega, targets) + 0.5 * counts.log()

@@ -1,13 +1,14 @@
-"""Who sums over the rows: all of them in memory, or a chunk at a time."""
+"""Who sums over the rows: all of them in memory, a chunk at a time, or several machines."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
+from .cluster import address_of, connected, start
 from .piece import Piece, register
 
-__all__ = ["Chunks", "Engine", "Memory"]
+__all__ = ["Chunks", "Dask", "Engine", "Memory"]
 
 
 class Engine(Piece):
@@ -66,6 +67,61 @@ class Chunks(Engine):
         if self.memory is None:
             return self.rows or _ROWS
         return max(_bytes(self.memory) // row, 1)
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Dask(Engine):
+    """Rows are divided between the workers of a dask cluster, which form the sums over them and add these in a tree.
+
+    Each thread of a worker has a part of the rows. Rows in memory are sent once; of rows on disk
+    (:meth:`Data.from_rows`) workers are told the file, which they must see under the same path, and read their part.
+    The results are those of `Memory` to rounding. Row weights and predictions, 8 bytes a number, cross the network;
+    features do not. Needs ``pip install 'lsat_explorer[dask]'``, on the workers too.
+
+    Parameters
+    ----------
+    address : str, optional
+        Of the scheduler; or a ``dask.distributed.Client`` or cluster, of which the address is kept. None: a worker for
+        each core of this machine, started when they are needed.
+    memory : str, optional
+        What the chunks of one part may take, as of `Chunks`, where features are not to be held by the workers either.
+
+    Examples
+    --------
+    >>> Dask("tcp://10.0.0.1:8786")
+    Dask(address="tcp://10.0.0.1:8786")
+    """
+
+    address: str | None = None
+    memory: str | None = None
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "address", address_of(self.address))
+        self.each()
+
+    @classmethod
+    def local(cls, workers: int = 2, memory: str | None = None) -> Dask:
+        """Start workers of one thread each on this machine, which end with this process.
+
+        A script that calls it keeps its work below ``if __name__ == "__main__":``, for workers import it.
+        """
+        return cls(start(workers), memory)
+
+    def each(self) -> Engine:
+        """Return how a worker holds its rows."""
+        return Memory() if self.memory is None else Chunks(memory=self.memory)
+
+    @property
+    def dashboard(self) -> str:
+        """The link of the scheduler's page, which shows what the workers do; it needs bokeh where the scheduler runs.
+
+        Raises
+        ------
+        ClusterLost
+            When no scheduler answers.
+        """
+        return str(connected(self.address).dashboard_link)
 
 
 _ROWS = 16_384

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 from .choices import Criterion, EarlyStopping, Method, registered
 from .data_weights import DataWeights
-from .engines import Chunks, Engine, Memory
+from .engines import Chunks, Dask, Engine, Memory
 from .featurizers import Concat, Constant, Scale
 from .hyper_penalties import HyperPenalty
 from .losses import Loss
@@ -53,8 +53,8 @@ class Recipe(Piece):
         Arithmetic of products over rows; their sums and all factors are float64.
     device : str
         ``"cpu"``, ``"cuda"``, ``"cuda:1"``, or ``"auto"``.
-    engine : Engine or {"memory", "chunks"}
-        Where rows and features are held: `Memory` or `Chunks`.
+    engine : Engine or {"memory", "chunks", "dask"}
+        Where rows and features are held: `Memory`, `Chunks` or `Dask`.
 
     Raises
     ------
@@ -83,7 +83,7 @@ class Recipe(Piece):
     engine: Engine | str = field(default_factory=Memory)
 
     dtypes: ClassVar[tuple[str, ...]] = ("float64", "float32")
-    engines: ClassVar[dict[str, type[Engine]]] = {"memory": Memory, "chunks": Chunks}
+    engines: ClassVar[dict[str, type[Engine]]] = {"memory": Memory, "chunks": Chunks, "dask": Dask}
 
     def __post_init__(self) -> None:
         for name, kind, optional in _KINDS:
@@ -103,7 +103,7 @@ class Recipe(Piece):
         if self.dtype not in self.dtypes:
             raise ValueError(f"Recipe: dtype is {self.dtype!r}{nearest(self.dtype, self.dtypes)}")
         if not isinstance(self.engine, Engine):
-            if self.engine not in self.engines:
+            if not isinstance(self.engine, str) or self.engine not in self.engines:
                 raise ValueError(f"Recipe: engine is {self.engine!r}{nearest(self.engine, self.engines)}")
             object.__setattr__(self, "engine", self.engines[self.engine]())
         if not isinstance(self.device, str) or not self.device.isprintable():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from .criteria import GCV, HeldOut, KFold, LeaveOneOut
+from .criteria import GCV, Counted, HeldOut, KFold, LeaveOneOut
 from .driver import tune
 from .evaluation import Evaluation
 from .fitted import FittedModel
@@ -18,6 +18,7 @@ from .run import Run
 __all__ = [
     "GCV",
     "LBFGS",
+    "Counted",
     "Evaluation",
     "FittedModel",
     "Grid",

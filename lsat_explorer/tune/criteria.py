@@ -5,13 +5,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import torch
 from torch import Tensor
 
 from ..model.choices import Criterion, Fit
+from ..model.data_weights import positive
 from ..model.losses import Loss, SquaredError
 from ..model.piece import Omega, register
 
-__all__ = ["GCV", "HeldOut", "KFold", "LeaveOneOut"]
+__all__ = ["GCV", "Counted", "HeldOut", "KFold", "LeaveOneOut"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -137,3 +139,75 @@ class GCV(_WholeTrainingSet):
         if leverage is None:
             raise ValueError("GCV needs leverages.")
         return loss.value(predictions, targets, omega) / (1 - leverage.mean()).square()
+
+
+@register
+@dataclass(frozen=True, repr=False)
+class Counted(Criterion):
+    """ψ = Σ_i c_i ℓ(ŷ_i, y_i) / Σ_i c_i over the rows that ``criterion`` scores: row i stands for c_i copies.
+
+    Where a row is left out, one copy of it is: its leverage is h_i / c_i for c_i ≥ 1. A row that counts less than once
+    is left out whole.
+
+    Parameters
+    ----------
+    criterion : Criterion
+        The criterion that counts every row once.
+    counts : tuple of float
+        c_i > 0 of each scored row, in the order in which they are scored.
+
+    Raises
+    ------
+    ValueError
+        For a count that is not finite and positive, and, with the data, when there are not as many as scored rows.
+
+    Examples
+    --------
+    >>> Counted(HeldOut(), (1.0, 2.0, 0.5))
+    Counted(criterion=HeldOut(), counts=(1.0, 2.0, 0.5))
+    """
+
+    criterion: Criterion
+    counts: tuple[float, ...]
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.criterion, Criterion):
+            raise ValueError(f"Counted: criterion is {self.criterion!r}, expected a criterion such as HeldOut().")
+        object.__setattr__(self, "counts", positive(self.counts, "Counted: counts"))
+        object.__setattr__(self, "held_out", self.criterion.held_out)
+        object.__setattr__(self, "leverage", self.criterion.leverage)
+
+    def parts(self, targets: Tensor, classifies: bool, seed: int) -> list[np.ndarray]:
+        """Return the criterion's own parts."""
+        return self.criterion.parts(targets, classifies, seed)
+
+    def fits(self, parts: int) -> list[Fit]:
+        """Return the criterion's own fits."""
+        return self.criterion.fits(parts)
+
+    def check(self, loss: Loss, weighted: bool) -> None:
+        """Refuse what the criterion refuses."""
+        self.criterion.check(loss, weighted)
+
+    def predictions(self, predictions: Tensor, targets: Tensor, leverage: Tensor | None) -> Tensor:
+        """Return the criterion's predictions, one copy of each row left out where it leaves rows out."""
+        share = None if leverage is None else leverage / self._counts(leverage).clamp_min(1.0)
+        return self.criterion.predictions(predictions, targets, share)
+
+    def value(self, loss: Loss, predictions: Tensor, targets: Tensor, leverage: Tensor | None, omega: Omega) -> Tensor:
+        """Return the mean of the rows' losses, each counted c_i times."""
+
+        def of_one_row(prediction: Tensor, target: Tensor) -> Tensor:
+            return loss.value(prediction[None], target[None], omega)
+
+        judged = self.predictions(predictions, targets, leverage)
+        losses: Tensor = torch.vmap(of_one_row)(judged, targets)
+        counts = self._counts(losses)
+        if len(counts) != len(losses):
+            raise ValueError(
+                f"Counted: counts has {len(counts):,} entries, but {len(losses):,} rows are scored: give one a row."
+            )
+        return (counts * losses).sum() / counts.sum()
+
+    def _counts(self, like: Tensor) -> Tensor:
+        return torch.tensor(self.counts, dtype=like.dtype, device=like.device)

@@ -15,12 +15,17 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from ..data.tables import numbers
 from ..model.losses import CrossEntropy, Loss, SquaredError
 from ..model.piece import Omega, within
 from ..model.prepared import Prepared
 from ..model.recipe import Recipe
+from .coefficients import coefficients
+from .to_onnx import write_onnx
 
 if TYPE_CHECKING:
+    import pandas
+
     from ..data.data import Data
     from .problem import Problem
 
@@ -52,6 +57,9 @@ class FittedModel:
         Names of the d inputs.
     data : Data or None
         The rows that it was fitted to, for `lsat_explorer.explain`; not saved, so None for a model that was loaded.
+    fill : tuple of float, or None
+        What stands for a missing entry of each input, where the data were made with ``missing="mean"`` or ``"median"``;
+        None refuses missing entries.
     """
 
     recipe: Recipe
@@ -62,6 +70,7 @@ class FittedModel:
     classes: tuple[Any, ...] | None
     feature_names: tuple[str, ...]
     data: Data | None = None
+    fill: tuple[float, ...] | None = None
 
     def __repr__(self) -> str:
         n, m = self.theta.shape
@@ -72,13 +81,27 @@ class FittedModel:
         """The rows of θ that belong to each block of features."""
         return self.prepared.columns()
 
+    def coefficients(self) -> pandas.DataFrame:
+        """Return θ (n, m) as a table: a row for each feature, by block and name, a column for each class or output.
+
+        A feature that is one input has its name, the constant is ``"1"``, others are numbered: ``"low_rank 0"``.
+
+        Examples
+        --------
+        >>> import lsat_explorer as lsat
+        >>> run = lsat.tune(lsat.Recipe(), lsat.datasets.digits(), progress=False)
+        >>> run.model.coefficients().loc["one"].shape
+        (1, 10)
+        """
+        return coefficients(self)
+
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the raw outputs φ(u)ᵀθ (N, m) for inputs (N, d).
 
         Raises
         ------
         ValueError
-            When X is not (N, d) or holds a NaN or an infinity.
+            When X is not (N, d), holds an infinity, or a NaN where the model has no `fill`.
         """
         rows = self._inputs(X)
         parts = [torch.empty(0, self.theta.shape[1], dtype=torch.float64)]
@@ -116,9 +139,12 @@ class FittedModel:
         if array.ndim != 2 or array.shape[1] != d:
             raise ValueError(f"X has shape {array.shape}: expected (N, {d}), one row a case.")
         try:
+            array = numbers(array, "X", self.feature_names) if array.dtype == object else array
             rows = np.array(array, dtype=np.float32 if array.dtype == np.float32 else np.float64)
         except (TypeError, ValueError) as error:
             raise ValueError(f"X holds what is no number: {error}.") from error
+        if self.fill is not None:
+            rows = np.where(np.isnan(rows), np.array(self.fill, dtype=rows.dtype), rows)
         bad = np.argwhere(~np.isfinite(rows))
         if len(bad):
             row, column = bad[0]
@@ -151,6 +177,7 @@ class FittedModel:
             "loss": Recipe(loss=self.loss).to_json(),
             "classes": None if self.classes is None else [_plain(label) for label in self.classes],
             "feature_names": list(self.feature_names),
+            "fill": self.fill,
         }
         header = {
             "format": f"lsat_explorer.model/{FORMAT}",
@@ -167,6 +194,29 @@ class FittedModel:
             os.replace(temporary, target)
         finally:
             Path(temporary).unlink(missing_ok=True)
+
+    def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
+        """Write an ONNX file of `predict`, for programs without Python; it is written by the package ``onnx``.
+
+        Its input is ``X`` (N, d), in the order of ``feature_names``. It gives ``prediction`` as `predict` does in
+        regression; for classes ``label`` and the outputs ``scores`` (N, m), and ``probabilities`` (N, m) where there is
+        a `predict_proba`. Arithmetic is float64, of operations of opset 17.
+
+        Parameters
+        ----------
+        path : path
+            The file to write, by custom ``model.onnx``.
+        dtype : {"float32", "float64"}
+            The type of X.
+
+        Raises
+        ------
+        ValueError
+            For a block that plain ONNX operations cannot tell; the sentence names it.
+        ModuleNotFoundError
+            Without the packages of ``lsat_explorer[onnx]``.
+        """
+        write_onnx(self, path, dtype)
 
     @classmethod
     def of(cls, problem: Problem, omega: Omega) -> FittedModel:
@@ -190,6 +240,7 @@ class FittedModel:
             classes=problem.data.classes,
             feature_names=problem.data.feature_names,
             data=problem.data,
+            fill=problem.data.fill,
         )
 
     @classmethod
@@ -227,6 +278,7 @@ class FittedModel:
             theta=tensors["theta"],
             classes=None if described["classes"] is None else tuple(described["classes"]),
             feature_names=tuple(described["feature_names"]),
+            fill=None if described.get("fill") is None else tuple(map(float, described["fill"])),
         )
         n = max(columns.stop for columns in model.blocks.values())
         m = tensors["theta"].shape[-1] if model.classes is None else len(model.classes)

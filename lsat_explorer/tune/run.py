@@ -28,6 +28,8 @@ from .problem import Problem
 if TYPE_CHECKING:
     import pandas
 
+    from ..report import Report
+
 __all__ = ["Run", "TestResult"]
 
 
@@ -148,10 +150,11 @@ class Run:
     def _record(self, iterate: Iterate, base: Iterate | None) -> Iterate:
         if base is not None:
             iterate = replace(iterate, number=base.number + 1 + iterate.number, seconds=base.seconds + iterate.seconds)
+        rule = self.recipe.early_stopping
         if not iterate.status.final:
             if self._stop.is_set():
                 iterate = replace(iterate, status=Status.STOPPED_BY_USER)
-            elif self._out_of_patience(iterate):
+            elif rule is not None and iterate.accepted and self.iterates.worse_for(iterate) >= rule.patience:
                 iterate = replace(iterate, status=Status.STOPPED_EARLY)
         elif self.problem is not None and math.isfinite(iterate.objective):
             self.notes = notes(self.problem, iterate)
@@ -159,15 +162,6 @@ class Run:
         self.iterates.append(iterate)
         self.status = iterate.status
         return iterate
-
-    def _out_of_patience(self, iterate: Iterate) -> bool:
-        """Whether the loss on the early-stopping rows has not fallen for as many accepted iterates as allowed."""
-        rule = self.recipe.early_stopping
-        if rule is None or not iterate.accepted:
-            return False
-        before = self.iterates.columns("accepted", "stopping_loss")
-        losses = [*before["stopping_loss"][before["accepted"] == 1], iterate.stopping_loss]
-        return len(losses) - 1 - int(np.argmin(losses)) >= rule.patience
 
     def interrupt(self) -> None:
         """End a run whose iteration was broken off: the last accepted iterate stands."""
@@ -282,6 +276,15 @@ class Run:
         from .saved import save_run
 
         save_run(self, Path(folder))
+
+    def report(self, path: str | os.PathLike[str] | None = None, *, name: str = "") -> Report:
+        """Return the run as one page that stands alone, and write it to ``path`` where one is given.
+
+        A notebook shows its still picture. ``name`` is the heading. See `lsat_explorer.report.report_of`.
+        """
+        from ..report import report_of
+
+        return report_of(self, path, name=name)
 
     @classmethod
     def load(cls, folder: str | os.PathLike[str], data: Data | None = None) -> Run:

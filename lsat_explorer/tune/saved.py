@@ -5,7 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import platform
 from collections.abc import Callable, Iterator
+from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -23,9 +25,10 @@ from .iterate import SCALARS, Iterate, Status
 from .last_look import TestResult
 from .run import Run
 
-__all__ = ["load_run", "save_run"]
+__all__ = ["about", "classes_of", "load_run", "save_run"]
 
 _START = "start.safetensors"
+_PACKAGES = ("lsat_explorer", "torch", "numpy", "scipy", "scikit-learn")
 _Content = TypeVar("_Content")
 _WITHOUT = (
     "This run was loaded without its rows: use Run.load(folder, data) to go on; its model is in model.safetensors."
@@ -43,22 +46,52 @@ def save_run(run: Run, folder: Path) -> None:
         (folder / _START).unlink(missing_ok=True)
     else:
         save_file({name: value.cpu().contiguous() for name, value in run.start.items()}, folder / _START)
-    about = {"status": run.status.value, "looks": run.looks, "data": _fingerprint(run.data), "message": run.message}
-    (folder / "run.json").write_text(json.dumps(about, indent=2, ensure_ascii=False), encoding="utf-8")
+    (folder / "run.json").write_text(json.dumps(about(run), indent=2, ensure_ascii=False), encoding="utf-8")
+
+
+def about(run: Run) -> dict[str, Any]:
+    """Return what run.json says of a run, beside its recipe and its numbers.
+
+    Returns
+    -------
+    dict
+        ``status``, ``looks``, ``message``, ``notes``; ``data``, the rows by ``name`` and ``sha256``; ``versions`` by
+        the name of the package. Of a run that was loaded without its rows it is what was saved.
+    """
+    if isinstance(run, _Record):
+        return run.about
+    said: dict[str, Any] = {"status": run.status.value, "looks": run.looks, "data": _fingerprint(run.data)}
+    return said | {"message": run.message, "notes": run.notes, "versions": _versions()}
+
+
+def classes_of(run: Run) -> tuple[Any, ...] | None:
+    """Return the classes of a run, also of one that was loaded without its rows; None in regression."""
+    return run.saved.classes if isinstance(run, _Record) else run.data.classes
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # run from a folder, never installed
+            found[name] = "not installed"
+    return found
 
 
 def load_run(folder: Path, data: Data | None) -> Run:
     """Read the folder again, without its rows where ``data`` is None."""
-    about = _read(folder, "run.json", _about)
+    said = _read(folder, "run.json", _about)
     iterates = _read(folder, "iterates.csv", _iterates)
     recipe = _read(folder, "recipe.json", lambda path: Recipe.from_json(path.read_text(encoding="utf-8")))
-    omega = _read(folder, "model.safetensors", FittedModel.load).omega
-    if data is not None and _fingerprint(data) != about.get("data"):
-        was = dict(about.get("data") or {}).get("name", "other rows")
+    model = _read(folder, "model.safetensors", FittedModel.load)
+    if data is not None and _fingerprint(data) != said.get("data"):
+        was = dict(said.get("data") or {}).get("name", "other rows")
         raise ValueError(f"{folder} was run on other data ({was}), not on {data!r}: give the data that it was run on.")
-    run = Run(recipe, data) if data is not None else _Record(recipe, about)
+    run = Run(recipe, data) if data is not None else _Record(recipe, said, model)
     run.start = _read(folder, _START, load_file) if (folder / _START).is_file() else None
-    run.restore(iterates, omega, Status(about["status"]), int(about["looks"]))
+    run.restore(iterates, model.omega, Status(said["status"]), int(said["looks"]))
+    run.notes = [str(note) for note in said.get("notes", [])]
     return run
 
 
@@ -74,9 +107,9 @@ def _read(folder: Path, name: str, reader: Callable[[Path], _Content]) -> _Conte
 
 
 def _about(path: Path) -> dict[str, Any]:
-    about = dict(json.loads(path.read_text(encoding="utf-8")))
-    Status(about["status"]), int(about["looks"]), str(about["message"])
-    return about
+    said = dict(json.loads(path.read_text(encoding="utf-8")))
+    Status(said["status"]), int(said["looks"]), str(said["message"])
+    return said
 
 
 def _iterates(path: Path) -> list[Iterate]:
@@ -121,14 +154,14 @@ def _in_order(values: Tensor) -> Iterator[Tensor]:
 class _Record(Run):
     """A run read back without its rows: it can be looked at, not continued."""
 
-    def __init__(self, recipe: Recipe, about: dict[str, Any]) -> None:
+    def __init__(self, recipe: Recipe, about: dict[str, Any], saved: FittedModel) -> None:
         super().__init__(recipe, None)  # type: ignore[arg-type]
-        self._about = about
+        self.about, self.saved = about, saved
 
     @property
     def message(self) -> str:
         """The sentence that was saved."""
-        return str(self._about["message"])
+        return str(self.about["message"])
 
     def steps(self) -> Iterator[Iterate]:
         """Refuse: there are no rows."""

@@ -1,0 +1,154 @@
+"""A data frame of a file as numbers: text and categories become one column for each value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsat_explorer.data.tables import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["Rows", "rows_of_frame", "targets_of"]
+
+MOST_VALUES = 100
+"""Text with more different values than this is no category, but says something else of each row."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rows:
+    """What was read: inputs (N, d), outcomes (N,) or (N, m), names of the d columns and of the N rows, or None.
+
+    Where ``labels`` are given, ``y`` holds their places (N,), −1 for a label that is missing.
+    """
+
+    X: np.ndarray
+    y: np.ndarray
+    labels: list[Any] | None = None
+    names: list[str] | None = None
+    rows: list[Any] | None = None
+
+    def outcome(self) -> Any:
+        """Return y as `Data.from_arrays` takes it."""
+        import pandas as pd
+
+        if self.labels is None:
+            return self.y
+        return pd.Categorical.from_codes(self.y, categories=pd.Index(self.labels))
+
+
+def targets_of(target: str | Sequence[str], columns: Sequence[str], where: str) -> list[str]:
+    """Return the names of the target columns, after a look at whether they are there.
+
+    Raises
+    ------
+    ValueError
+        When one is not; the sentence names the columns that are.
+    """
+    targets = [target] if isinstance(target, str) else [str(name) for name in target]
+    check_columns(targets, columns, where, "target")
+    return targets
+
+
+def check_columns(names: Sequence[str], columns: Sequence[str], where: str, option: str) -> None:
+    """Refuse the name of a column that is not there."""
+    for name in names:
+        if name not in columns:
+            known = ", ".join(columns[:10]) + (", …" if len(columns) > 10 else "")
+            raise ValueError(f"{where} has no column {shown(name)} for {option}=, it has {known}; name one of these")
+
+
+def rows_of_frame(
+    frame: pd.DataFrame, where: str, *, target: str | Sequence[str], index: str | None, drop: Sequence[str]
+) -> Rows:
+    """Divide a frame into inputs and outcomes, text and categories among the inputs as one column for each value.
+
+    Parameters
+    ----------
+    frame : DataFrame
+    where : str
+        What to call it in errors.
+    target : str or sequence of str
+        Column of the outcomes, or several of numbers.
+    index : str or None
+        Column that names the rows; the frame's own index where it has one of its own.
+    drop : sequence of str
+        Columns to leave out.
+
+    Raises
+    ------
+    ValueError
+        For a column that is not there, and for inputs that are neither numbers nor few categories.
+    """
+    import pandas as pd
+
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    columns = list(frame.columns)
+    targets = targets_of(target, columns, where)
+    check_columns(drop, columns, where, "drop")
+    if index is not None:
+        check_columns([index], columns, where, "index")
+        frame = frame.set_index(index)
+    rows = None if isinstance(frame.index, pd.RangeIndex) else frame.index.astype(object).tolist()
+    outcome = frame[targets[0]] if len(targets) == 1 else frame[targets]
+    inputs = [_columns(frame[name], where) for name in frame.columns if name not in {*targets, *drop}]
+    if not inputs:
+        raise ValueError(f"{where} has no column beside the target; give the file that has the features")
+    names = [name for column in inputs for name in column]
+    arrays = [values for column in inputs for values in column.values()]
+    single = all(values.dtype == np.float32 for values in arrays)
+    X = np.stack([values.astype(np.float32 if single else np.float64) for values in arrays], axis=1)
+    y, labels = _outcome(outcome)
+    return Rows(X, y, labels, names, rows)
+
+
+def _columns(column: pd.Series[Any], where: str) -> dict[str, np.ndarray]:
+    """Return one input as numbers by name, NaN where it is missing."""
+    import pandas as pd
+    from pandas.api import types
+
+    name, dtype = str(column.name), column.dtype
+    if types.is_bool_dtype(dtype) or types.is_numeric_dtype(dtype):
+        kept = dtype == np.float32
+        return {name: column.to_numpy(dtype=np.float32 if kept else np.float64, na_value=np.nan)}
+    if not (isinstance(dtype, pd.CategoricalDtype) or types.is_string_dtype(dtype) or types.is_object_dtype(dtype)):
+        raise ValueError(
+            f"{where} has {dtype} in column {shown(name)}, expected numbers or text; leave it out: drop=[{name!r}]"
+        )
+    codes, values = _coded(column)
+    if len(values) > MOST_VALUES:
+        raise ValueError(
+            f"{where} has {len(values):,} different texts in column {shown(name)}, expected at most {MOST_VALUES} "
+            f"categories; leave it out by drop=[{name!r}], or let it name the rows by index={name!r}"
+        )
+    absent = codes < 0
+    return {f"{name}={value}": np.where(absent, np.nan, codes == place) for place, value in enumerate(values)}
+
+
+def _outcome(outcome: pd.Series[Any] | pd.DataFrame) -> tuple[np.ndarray, list[Any] | None]:
+    """Return y, with the labels where it holds places among them."""
+    import pandas as pd
+    from pandas.api import types
+
+    if isinstance(outcome, pd.DataFrame):
+        return outcome.to_numpy(dtype=np.float64, na_value=np.nan), None
+    dtype = outcome.dtype
+    if isinstance(dtype, pd.CategoricalDtype) or not types.is_numeric_dtype(dtype) or types.is_bool_dtype(dtype):
+        codes, labels = _coded(outcome)
+        return codes, labels
+    whole = types.is_integer_dtype(dtype) and not outcome.isna().any()
+    return outcome.to_numpy(dtype=np.int64 if whole else np.float64, na_value=np.nan), None
+
+
+def _coded(column: pd.Series[Any]) -> tuple[np.ndarray, list[Any]]:
+    """Return the place (N,) of each entry among the values, −1 where it is missing, and the values as JSON has them."""
+    import pandas as pd
+
+    category = column if isinstance(column.dtype, pd.CategoricalDtype) else column.astype("category")
+    category = category.cat.remove_unused_categories()
+    values = [value if isinstance(value, str | bool | int | float) else str(value) for value in category.cat.categories]
+    return category.cat.codes.to_numpy(dtype=np.int64), values

@@ -1,0 +1,208 @@
+"""Tables in files: CSV and Parquet, read once and then kept in the cache."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Unpack
+
+from tqdm import tqdm
+
+from lsat_explorer.data.cache import cached, stamp
+from lsat_explorer.data.calls import call_of
+from lsat_explorer.data.data import Data
+from lsat_explorer.data.division import Division
+from lsat_explorer.data.frames import rows_of_frame
+from lsat_explorer.data.sources import parquet_files
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["from_csv", "from_parquet"]
+
+_COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip", ".zst": "zstd"}
+
+
+def from_csv(
+    path: str | os.PathLike[str],
+    target: str | Sequence[str],
+    *,
+    index: str | None = None,
+    drop: Sequence[str] = (),
+    separator: str = ",",
+    progress: bool = True,
+    cache: bool = True,
+    **division: Unpack[Division],
+) -> Data:
+    r"""Read a CSV file with a line of names, plain or compressed, and divide its rows.
+
+    A column of text becomes a column of 0 and 1 for each of its values, ``colour=red``; empty entries are missing.
+
+    Parameters
+    ----------
+    path
+        The file.
+    target
+        Column of the labels or numbers to predict, or several columns of numbers.
+    index
+        Column that names the rows.
+    drop
+        Columns to leave out.
+    separator
+        What stands between two entries.
+    progress
+        Whether to show a progress bar.
+    cache
+        Whether to keep what was read in the user's cache folder, or in that of the environment variable
+        ``LSAT_CACHE``, and to read it there while the file is the same.
+    **division
+        ``validation``, ``test``, ``final``, ``seed``, ``task``, ``missing`` and ``name``, as in `Data.from_arrays`; the
+        name is by default that of the file.
+
+    Returns
+    -------
+    Data
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is no such file.
+    ValueError
+        For a column that is not there, text of more than 100 different values, what is no CSV, and as in
+        `Data.from_arrays`.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> from pathlib import Path
+    >>> path = Path(tempfile.mkdtemp()) / "coins.csv"
+    >>> _ = path.write_text("metal,weight,side\n" + "zinc,1.5,head\niron,2.5,tail\n" * 10)
+    >>> data = from_csv(path, "side", progress=False, cache=False)
+    >>> data, data.feature_names
+    (Data(coins: 10 training, 6 validation, 4 test rows, 3 features, 2 classes), ('metal=iron', 'metal=zinc', 'weight'))
+    """
+    file = _existing(path)
+
+    def read() -> pd.DataFrame:
+        return _read_csv(file, separator, progress)
+
+    options = {"target": target, "index": index, "drop": drop}
+    source = call_of(from_csv, path=os.fspath(path), **options, separator=separator, **division)
+    return _divided(file, [file], read, {"csv": separator, **options}, cache, division, source)
+
+
+def from_parquet(
+    path: str | os.PathLike[str],
+    target: str | Sequence[str],
+    *,
+    index: str | None = None,
+    drop: Sequence[str] = (),
+    progress: bool = True,
+    cache: bool = True,
+    **division: Unpack[Division],
+) -> Data:
+    """Read a Parquet file, or a folder of them in the order of their names, into memory, and divide its rows.
+
+    Text and categories become columns as in `from_csv`; for rows that memory has no room for see `Data.from_rows`.
+
+    Parameters
+    ----------
+    path
+        The file, or the folder of ``*.parquet``.
+    target, index, drop, progress, cache, **division
+        As in `from_csv`; an index that pandas saved names the rows.
+
+    Returns
+    -------
+    Data
+
+    Raises
+    ------
+    FileNotFoundError
+        When there is no such file.
+    ValueError
+        As in `from_csv`, and for a file that is damaged.
+    ModuleNotFoundError
+        Without the package of ``lsat_explorer[scale]``.
+    """
+    file = _existing(path)
+    parts = parquet_files(file)
+
+    def read() -> pd.DataFrame:
+        return _read_parquet(parts, progress)
+
+    options = {"target": target, "index": index, "drop": drop}
+    source = call_of(from_parquet, path=os.fspath(path), **options, **division)
+    return _divided(file, [path for path, _ in parts], read, {"parquet": True, **options}, cache, division, source)
+
+
+def _existing(path: str | os.PathLike[str]) -> Path:
+    found = Path(path).expanduser()
+    if not found.exists():
+        raise FileNotFoundError(f"there is no file {os.fspath(path)}; give the path of one that is there")
+    return found
+
+
+def _divided(
+    path: Path,
+    files: Sequence[Path],
+    read: Callable[[], pd.DataFrame],
+    options: dict[str, Any],
+    cache: bool,
+    division: Division,
+    source: str,
+) -> Data:
+    """Read a table, or take it from the cache, and divide it."""
+    how = {name: options[name] for name in ("target", "index", "drop")}
+
+    def rows() -> Any:
+        return rows_of_frame(read(), path.name, **how)
+
+    table = cached(path, stamp(files), options, rows) if cache else rows()
+    named: Any = {"name": path.name.split(".")[0], **division}
+    return replace(
+        Data.from_arrays(table.X, table.outcome(), feature_names=table.names, rows=table.rows, **named), source=source
+    )
+
+
+def _read_csv(path: Path, separator: str, progress: bool) -> pd.DataFrame:
+    import pandas as pd
+
+    size = path.stat().st_size
+    compression: Any = _COMPRESSED.get(path.suffix)
+    shown: dict[str, Any] = {"desc": f"reading {path.name}", "unit": "B", "unit_scale": True, "disable": not progress}
+    with open(path, "rb") as file, tqdm.wrapattr(file, "read", total=size, **shown) as wrapped:
+        followed: Any = wrapped
+        try:
+            frame: pd.DataFrame = pd.read_csv(followed, sep=separator, compression=compression)
+        except (ValueError, EOFError, OSError) as error:
+            reason = " ".join(str(error).split()).rstrip(".")
+            raise ValueError(f"{path} is no CSV that can be read ({reason}); look at its lines and separator") from None
+    return frame
+
+
+def _read_parquet(parts: Sequence[tuple[Path, Any]], progress: bool) -> pd.DataFrame:
+    import pyarrow as arrow
+
+    total = sum(part.metadata.num_rows for _, part in parts)
+    batches: list[Any] = []
+    with tqdm(
+        total=total, disable=not progress, desc=f"reading {parts[0][0].name}", unit="row", unit_scale=True
+    ) as bar:
+        for path, part in parts:
+            try:
+                for batch in part.iter_batches():
+                    batches.append(batch)
+                    bar.update(batch.num_rows)
+            except OSError as error:
+                raise ValueError(f"{path} is no whole Parquet file ({error}); write or fetch it again") from None
+    try:
+        table = arrow.Table.from_batches(batches, parts[0][1].schema_arrow)
+    except arrow.ArrowInvalid as error:
+        raise ValueError(
+            f"the files beside {parts[0][0]} have other columns ({error}); give files of one kind"
+        ) from None
+    frame: pd.DataFrame = table.to_pandas()
+    return frame

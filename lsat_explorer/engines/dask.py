@@ -1,0 +1,235 @@
+"""Rows divided between the workers of a dask cluster: sums over them come back, features stay where they are."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import CancelledError
+from itertools import pairwise
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from ..data.on_disk import RowsOnDisk
+from ..model.cluster import ClusterLost, connected
+from ..model.engines import Dask
+from ..model.piece import Omega
+from ..solve.precision import Precision
+from .moving import Factors, Moving
+from .row_sums import RowSums, Sums
+from .share import Given, Make, Question, Stretch, answered, loaded, packed, plus, unpacked
+
+__all__ = ["DaskRows"]
+
+_LISTEN, _ALONE = 0.2, 60.0
+"""Seconds between two looks at whether the run is to stop, and that a cluster without workers is waited for."""
+
+_TRIES = 5
+"""Times that a question is asked where workers that held rows are lost meanwhile."""
+
+Arguments = Callable[[slice], tuple[Any, ...]]
+"""Returns what the part with these rows is asked with."""
+
+
+class DaskRows(RowSums):
+    """Inputs and targets of one split on the workers of ``engine``, as many parts as they have threads.
+
+    A question goes to all parts in one trip, and sums are formed on the workers, in a tree whose shape depends on the
+    parts alone, wherever they are. So the loss of a worker changes no number: its parts are sent, or read, again.
+
+    Parameters
+    ----------
+    engine : Dask
+        The scheduler's address.
+    make : callable
+        Returns a worker's rows from the inputs, targets and log weights of its part.
+    columns, moving, inputs, targets, precision, device, log_weight, check
+        As for `MemoryRows`; workers take products on their own ``device``.
+
+    Raises
+    ------
+    ClusterLost
+        When the scheduler, or all workers, do not answer.
+    """
+
+    def __init__(
+        self,
+        engine: Dask,
+        make: Make,
+        columns: dict[str, slice],
+        moving: set[str],
+        inputs: Tensor,
+        targets: Tensor,
+        *,
+        precision: Precision,
+        device: torch.device,
+        log_weight: Tensor | None = None,
+        check: Callable[[], None],
+    ) -> None:
+        super().__init__(columns, moving, targets, precision=precision, device=device, check=check)
+        self._make, self._inputs, self._log_weight = make, inputs, log_weight
+        self._client = connected(engine.address)
+        self._where = self._client.scheduler.address
+        threads = sum(self._reached(self._client.nthreads).values())
+        edges = torch.linspace(0, len(self), min(max(threads, 1), len(self)) + 1).long().tolist()
+        self._cuts = [slice(start, stop) for start, stop in pairwise(edges)]
+        # One list for every copy of these rows: what is loaded again is so for all.
+        self._shares: list[Any] = [None] * len(self._cuts)
+        self._tried(self._load)
+
+    def moving(self, omega: Omega) -> Moving:
+        """Return ω alone: workers form the blocks when they are first asked at it."""
+        return Moving(omega)
+
+    def predict(self, moving: Moving, theta: Tensor) -> Tensor:
+        """Return X θ (N, m) in the rows' dtype."""
+        return torch.cat(self._each("predict", moving, lambda cut: (theta,)))
+
+    def transposed(self, moving: Moving, rows: Tensor) -> Tensor:
+        """Return Xᵀ ``rows`` (n, m) in float64 from (N, m) rows."""
+        rows = rows.to(self.dtype)
+        return self._sum("transposed", moving, lambda cut: (rows[cut],))
+
+    def chunks(self, moving: Moving) -> Iterator[tuple[slice, Tensor]]:
+        """Yield rows and their features (part, n) in float64: the one way by which these leave their worker."""
+        for number, cut in enumerate(self._cuts):
+            yield cut, self._each("over", moving, lambda cut: (torch.clone,), only=number)[0]
+
+    def over(self, moving: Moving, work: Callable[[Tensor], Tensor]) -> Tensor:
+        """Return ``work`` (r, …) of all rows' features (r, n) in float64, which stay where they are."""
+        return torch.cat(self._each("over", moving, lambda cut: (work,)))
+
+    def gram(self, moving: Moving, weight: Tensor) -> Tensor:
+        """Return Xᵀ diag(``weight``) X (n, n), every product in float64; weights (N,) may have any sign."""
+        return self._sum("gram", moving, lambda cut: (weight[cut],))
+
+    def still_sum(self) -> Tensor:
+        """Return [X_s, Y]ᵀ W² [X_s, Y] of the still blocks, every product in float64."""
+        return self._sum("still_sum", None, lambda cut: ())
+
+    def sums(self, moving: Moving, weight: Tensor | None, least: Tensor | None) -> Sums:
+        """Return all that an evaluation needs of the rows, in one trip."""
+        return Sums(*self._sum("sums", moving, lambda cut: (None if weight is None else weight[cut], least)))
+
+    def pull_back(self, moving: Moving, gradients: Mapping[str, list[Factors]]) -> Omega:
+        """Return Σ_b ⟨∂ψ/∂X_b, ∂X_b/∂ω⟩ by entry of ω, local names, with ∂ψ/∂X_b = Σ L Rᵀ of ``gradients[b]``."""
+
+        def mine(cut: slice) -> tuple[Any, ...]:
+            return ({name: [(left[cut], right) for left, right in factors] for name, factors in gradients.items()},)
+
+        return self._sum("pull_back", moving, mine)
+
+    def normal_residual(self, moving: Moving, theta: Tensor, log_weight: Tensor | None) -> Tensor:
+        """Return XᵀW²(Y − Xθ) (n, m), every product in float64."""
+        return self._sum(
+            "normal_residual", moving, lambda cut: (theta, None if log_weight is None else log_weight[cut])
+        )
+
+    def _each(self, name: str, moving: Moving | None, arguments: Arguments, only: int | None = None) -> list[Any]:
+        """Return the answers of all parts, in order, or of one."""
+        chosen = range(len(self._cuts)) if only is None else [only]
+        found = self._tried(lambda: self._gathered(self._asked(name, moving, arguments, chosen)))
+        return [unpacked(answer, self.targets.device) for answer in found]
+
+    def _sum(self, name: str, moving: Moving | None, arguments: Arguments) -> Any:
+        """Return the sum of all parts' answers, which the workers form."""
+
+        def ask() -> Any:
+            terms = self._asked(name, moving, arguments, range(len(self._cuts)))
+            while len(terms) > 1:
+                odd = terms[len(terms) // 2 * 2 :]
+                terms = self._client.map(plus, terms[:-1:2], terms[1::2], pure=False, key="lsat-plus") + odd
+            return self._gathered(terms)[0]
+
+        return unpacked(self._tried(ask), self.targets.device)
+
+    def _asked(self, name: str, moving: Moving | None, arguments: Arguments, chosen: Any) -> list[Any]:
+        """Send a question to parts, and return their answers to be."""
+        import dask.config
+
+        self._load()
+        omega = None if moving is None else packed(moving.omega)
+        asked = [Question(name, self._precise, omega, packed(arguments(self._cuts[part]))) for part in chosen]
+        shares = [self._shares[part] for part in chosen]
+        # What goes along is what a sum needs, θ or a number a row: there is no cause for dask's warning of 10 MB.
+        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+            return list(self._client.map(answered, shares, asked, pure=False, key=f"lsat-{name}"))
+
+    def _tried(self, ask: Callable[[], Any]) -> Any:
+        """Return what ``ask`` gives, asked again where parts were lost with their workers."""
+        for _ in range(_TRIES):
+            self._check()
+            try:
+                return ask()
+            except CancelledError as error:
+                # Dask cancels what needs rows that it cannot make again, and everything when the scheduler is gone.
+                if self._client.status != "running":
+                    raise self._lost() from error
+        raise ClusterLost(
+            f"Workers of the scheduler at {self._where} were lost {_TRIES} times during one sum: their logs say why."
+        )
+
+    def _load(self) -> None:
+        """Send, or have read, the parts that no worker has."""
+        missing = [number for number, share in enumerate(self._shares) if share is None or share.cancelled()]
+        if not missing:
+            return
+        threads = self._reached(self._client.nthreads)
+        places = [worker for worker in sorted(threads) for _ in range(threads[worker])]
+        kept = []  # until parts are loaded: workers have then made of the inputs what they need
+        for number in missing:
+            cut, worker = self._cuts[number], places[number % len(places)] if places else None
+            log_weight = None if self._log_weight is None else self._log_weight[cut]
+            inputs = self._inputs
+            there = Stretch.of(inputs, cut) if isinstance(inputs, RowsOnDisk) else packed(inputs[cut])
+            rows: Any = Given(there, *packed((self.targets[cut], log_weight)))
+            if not isinstance(inputs, RowsOnDisk):
+                (rows,) = self._reached(self._client.scatter, [rows], workers=worker, hash=False)
+                kept.append(rows)
+            self._shares[number] = self._client.submit(
+                loaded, self._make, rows, pure=False, workers=worker, allow_other_workers=True
+            )
+        self._wait(self._shares)
+
+    def _gathered(self, futures: list[Any]) -> list[Any]:
+        self._wait(futures)
+        return list(self._reached(self._client.gather, futures))
+
+    def _wait(self, futures: list[Any]) -> None:
+        """Wait for futures, hearing whether the run is to stop."""
+        import distributed
+
+        alone: float | None = None
+        while True:
+            try:
+                with self._client.as_current():
+                    distributed.wait(futures, timeout=_LISTEN)
+                break
+            except TimeoutError:
+                self._check()
+                if self._client.status != "running":
+                    raise self._lost() from None
+                now = time.monotonic()
+                alone = None if self._reached(self._client.nthreads) else alone or now
+                if alone is not None and now - alone > _ALONE:
+                    raise ClusterLost(f"No worker of the scheduler at {self._where} is left: start others.") from None
+        for future in futures:
+            failure = future.exception() if future.status == "error" else None
+            if isinstance(failure, distributed.KilledWorker):
+                raise MemoryError(str(failure)) from failure
+            if failure is not None:
+                raise failure
+
+    def _reached(self, call: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
+        """Return what a call of the client gives; a scheduler that is gone breaks it."""
+        try:
+            return call(*arguments, **how)
+        except OSError as error:  # of which TimeoutError is one
+            raise self._lost() from error
+
+    def _lost(self) -> ClusterLost:
+        return ClusterLost(
+            f"The scheduler of dask at {self._where} is gone: the last accepted iterate is kept. Start another, or "
+            f"set another engine, and go on with lsat.Run(recipe, data, run.omega)."
+        )

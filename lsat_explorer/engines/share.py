@@ -1,0 +1,146 @@
+"""The part of the rows that a worker of a cluster holds, the questions that it is asked, and how answers are added.
+
+What travels holds arrays of numpy in place of tensors: those are sent without a copy, and a slice without the rest.
+"""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..data.on_disk import RowsOnDisk
+from .moving import Moving
+from .row_sums import RowSums
+
+__all__ = ["Given", "Make", "Question", "Share", "Stretch", "answered", "loaded", "packed", "plus", "unpacked"]
+
+Make = Callable[[Tensor, Tensor, Tensor | None], RowSums]
+"""Returns the rows of a part from its inputs, targets and log weights."""
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """Consecutive rows of a file, to be read where they are needed."""
+
+    path: Path
+    shape: tuple[int, int]
+    dtype: Any
+    offset: int
+
+    @classmethod
+    def of(cls, rows: RowsOnDisk, cut: slice) -> Stretch:
+        """Describe the rows of ``cut``."""
+        width = rows.shape[1]
+        offset = rows.offset + cut.start * width * rows.element_size()
+        return cls(rows.path.absolute(), (cut.stop - cut.start, width), rows.numpy().dtype, offset)
+
+    def rows(self) -> RowsOnDisk:
+        """Return the rows, in their file."""
+        if not self.path.exists():
+            raise ValueError(
+                f"The worker on {socket.gethostname()} sees no file {self.path}, which holds rows: put them, or "
+                f"Data.from_rows(folder=…), where every worker sees them under this path."
+            )
+        return RowsOnDisk(self.path, self.shape, self.dtype, self.offset)
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a part is made of: inputs (r, d), or where they are; targets (r, m) and log weights (r,), or None."""
+
+    inputs: np.ndarray | Stretch
+    targets: np.ndarray
+    log_weight: np.ndarray | None
+
+
+@dataclass(frozen=True)
+class Question:
+    """The ``name`` of a method of `RowSums`, with its arguments; ``omega`` is None where it takes no `Moving`."""
+
+    name: str
+    precise: bool
+    omega: dict[str, np.ndarray] | None
+    arguments: tuple[Any, ...]
+
+
+class Share:
+    """The rows of one part, and the blocks that moved at the last ω that was asked for.
+
+    Parameters
+    ----------
+    rows : RowSums
+        The part.
+    size : int
+        Bytes of it, for which the cluster keeps its work where it is.
+    """
+
+    def __init__(self, rows: RowSums, size: int) -> None:
+        self.rows, self._size = rows, size
+        self._at: tuple[dict[str, np.ndarray], Moving] | None = None
+
+    def __sizeof__(self) -> int:
+        return self._size
+
+    def moving(self, omega: dict[str, np.ndarray]) -> Moving:
+        """Return the blocks that moved, formed once an ω: F and its gradient ask for them several times."""
+        at = self._at
+        if at is None or at[0].keys() != omega.keys() or any(not np.array_equal(omega[n], at[0][n]) for n in omega):
+            self._at = None  # two of them are not to be held at a time
+            self._at = at = (omega, self.rows.moving(unpacked(omega, self.rows.targets.device)))
+        return at[1]
+
+
+def loaded(make: Make, given: Given) -> Share:
+    """Return a part, on the worker that is to have it."""
+    inputs = given.inputs.rows() if isinstance(given.inputs, Stretch) else unpacked(given.inputs)
+    with torch.no_grad():
+        rows = make(inputs, unpacked(given.targets), unpacked(given.log_weight))
+    n, m = rows.shape
+    return Share(rows, len(rows) * (n + m) * rows.targets.element_size())
+
+
+def answered(share: Share, question: Question) -> Any:
+    """Return what a part says to a question, packed."""
+    rows = share.rows.precisely() if question.precise else share.rows
+    arguments = unpacked(question.arguments, rows.targets.device)
+    with torch.no_grad():
+        at = () if question.omega is None else (share.moving(question.omega),)
+        found = getattr(rows, question.name)(*at, *arguments)
+    return packed(found)
+
+
+def plus(one: Any, other: Any) -> Any:
+    """Return the sum of two answers, each an array, None, or a tuple or dict of such."""
+    if isinstance(one, tuple):
+        return tuple(map(plus, one, other))
+    if isinstance(one, dict):
+        return {name: plus(value, other[name]) for name, value in one.items()}
+    return None if one is None else np.asarray(one + other)  # which numpy gives as a scalar for scalars
+
+
+def packed(value: Any) -> Any:
+    """Return arrays on the host in place of tensors, in tuples, lists and dicts too."""
+    return _replaced(value, Tensor, lambda tensor: tensor.detach().cpu().numpy())
+
+
+def unpacked(value: Any, device: torch.device | None = None) -> Any:
+    """Return tensors in place of arrays, which may be read-only as they were received."""
+    return _replaced(value, np.ndarray, lambda array: torch.from_numpy(np.require(array, None, "W")).to(device))
+
+
+def _replaced(value: Any, kind: type, change: Callable[[Any], Any]) -> Any:
+    if isinstance(value, kind):
+        return change(value)
+    if isinstance(value, tuple | list):
+        items = [_replaced(item, kind, change) for item in value]
+        return items if isinstance(value, list) else tuple(items)
+    if isinstance(value, dict):
+        return {name: _replaced(item, kind, change) for name, item in value.items()}
+    return value

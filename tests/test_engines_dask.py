@@ -1,0 +1,323 @@
+"""Workers of a dask cluster give the numbers of one process, keep features to themselves, and may be lost."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import signal
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import lsat_explorer as lsat
+from lsat_explorer.data.on_disk import RowsOnDisk
+from lsat_explorer.engines import DaskRows, Interrupted
+from lsat_explorer.engines.room import NotEnoughMemory
+from lsat_explorer.engines.share import Question, Share, Stretch, packed
+from lsat_explorer.model.cluster import ClusterLost, connected
+from lsat_explorer.model.piece import Omega
+
+distributed = pytest.importorskip("distributed", reason="there is no dask.distributed: pip install .[dask]")
+
+
+def cluster(workers: int = 2) -> Any:
+    return distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
+    )
+
+
+@pytest.fixture(scope="module")
+def engine() -> Iterator[lsat.Dask]:
+    """Two workers in this process."""
+    with cluster() as workers:
+        engine = lsat.Dask(workers)
+        yield engine
+        connected(engine.address).close()
+
+
+@pytest.fixture(scope="module")
+def processes() -> lsat.Dask:
+    """Two processes, which end with this one."""
+    return lsat.Dask.local(workers=2)
+
+
+GRAPH = lsat.Recipe(
+    featurizer=lsat.Concat(x=lsat.Identity(), one=lsat.Constant()),
+    regularizer=lsat.Stack(ridge=lsat.Ridge(block="x"), smooth=lsat.Smooth(lsat.graphs.grid(8, 8), block="x")),
+)
+FEATURES = lsat.Recipe(
+    featurizer=lsat.Concat(x=lsat.Scale(), near=lsat.KMeansArchetypes(per_class=2), one=lsat.Constant()),
+    regularizer=lsat.Stack(a=lsat.Ridge(block="x"), b=lsat.Ridge(block="near")),
+)
+RECIPES = {
+    "ridge and graph": GRAPH,
+    "features": FEATURES,
+    "row weights": GRAPH.replace(data_weights=lsat.LogWeights()),
+    "row weights and features": FEATURES.replace(data_weights=lsat.LogWeights()),
+    "k-fold": GRAPH.replace(criterion=lsat.KFold(3), data_weights=lsat.LogWeights()),
+    "leave-one-out": FEATURES.replace(criterion=lsat.LeaveOneOut(), loss=lsat.SquaredError()),
+}
+
+
+def elsewhere(problem: lsat.Problem) -> Omega:
+    """Return an ω that is not the start."""
+    start = problem.init()
+    return {k: v + 0.1 * torch.sin(torch.arange(v.numel()).double()).reshape(v.shape) for k, v in start.items()}
+
+
+def same(recipe: lsat.Recipe, engine: lsat.Dask, data: lsat.Data, tolerance: float) -> None:
+    ours, theirs = (lsat.Problem(recipe.replace(engine=each), data) for each in (engine, lsat.Memory()))
+    omega = elsewhere(theirs)
+    here, there = ours.evaluate(omega), theirs.evaluate(omega)
+    assert all(isinstance(part.rows, DaskRows) for part in ours.parts)
+    assert here.objective == pytest.approx(there.objective, rel=tolerance)
+    torch.testing.assert_close(here.predictions, there.predictions, rtol=0, atol=tolerance)
+    found, expected = ours.gradient(here), theirs.gradient(there)
+    assert list(found) == list(expected)
+    for name, value in expected.items():
+        torch.testing.assert_close(found[name], value, rtol=0, atol=tolerance * max(1, float(value.abs().max())))
+    torch.testing.assert_close(ours.coefficients(omega)[0], theirs.coefficients(omega)[0], rtol=0, atol=tolerance)
+    assert ours.training_loss(here) == pytest.approx(theirs.training_loss(there), rel=tolerance)
+
+
+@pytest.mark.parametrize("name", RECIPES)
+def test_workers_give_what_memory_gives(digits: lsat.Data, engine: lsat.Dask, name: str) -> None:
+    same(RECIPES[name], engine, digits, 1e-10)
+
+
+def test_workers_may_hold_a_chunk_at_a_time(digits: lsat.Data, engine: lsat.Dask) -> None:
+    same(RECIPES["row weights and features"], replace(engine, memory="200 kB"), digits, 1e-10)
+
+
+@pytest.mark.mnist
+@pytest.mark.parametrize("recipe", ["paper_ls", "paper_reg2", "paper_feat", "paper_weighting"])
+def test_the_papers_recipes_on_small_mnist(mnist_folder, engine: lsat.Dask, recipe: str) -> None:
+    data = lsat.datasets.mnist(mnist_folder, size=1000, scale="unit")
+    same(getattr(lsat.model.recipes, recipe)().replace(dtype="float64"), engine, data, 1e-6)
+
+
+def test_a_run_ends_with_the_weights_and_predictions_of_one_in_memory(digits: lsat.Data, engine: lsat.Dask) -> None:
+    recipe = RECIPES["row weights"].replace(method=lsat.LineSearch(max_iterations=4))
+    ours, theirs = (lsat.tune(recipe.replace(engine=each), digits, progress=False) for each in (engine, "memory"))
+    np.testing.assert_allclose(ours.weights(), theirs.weights(), rtol=1e-10)
+    rows = digits.test.inputs
+    np.testing.assert_allclose(ours.model.decision_function(rows), theirs.model.decision_function(rows), atol=1e-10)
+
+
+def on_disk(data: lsat.Data, folder: Path) -> lsat.Data:
+    given = {}
+    for split in ("train", "validation"):
+        rows = getattr(data, split)
+        np.save(folder / f"{split}.npy", rows.inputs.numpy())
+        given[split] = (folder / f"{split}.npy", rows.labels)
+    return lsat.Data.from_rows(**given)
+
+
+@pytest.mark.parametrize("memory", [None, "100 kB"])
+def test_workers_read_rows_on_disk_and_are_told_where_only(digits, engine, tmp_path, monkeypatch, memory) -> None:
+    data = on_disk(digits, tmp_path)
+    expected = lsat.Problem(GRAPH, data)
+    monkeypatch.setattr(RowsOnDisk, "__reduce_ex__", None)
+    client = connected(engine.address)
+    monkeypatch.setattr(client, "scatter", None)
+    problem = lsat.Problem(GRAPH.replace(engine=replace(engine, memory=memory)), data)
+    assert isinstance(data.train.inputs, RowsOnDisk)
+    at = problem.evaluate(problem.init())
+    assert at.objective == pytest.approx(expected.evaluate(expected.init()).objective, rel=1e-10)
+    assert len(pickle.dumps(Stretch.of(data.train.inputs, slice(5, 500)))) < 1000
+
+
+def test_a_file_that_a_worker_does_not_see_is_named(digits, engine, tmp_path) -> None:
+    data = on_disk(digits, tmp_path)
+    (tmp_path / "train.npy").rename(tmp_path / "elsewhere.npy")
+    with pytest.raises(ValueError, match=r"sees no file .*train.npy, which holds rows: put .* where every worker"):
+        lsat.Problem(GRAPH.replace(engine=engine), data)
+    inputs: Any = data.train.inputs
+    rows = RowsOnDisk(tmp_path / "elsewhere.npy", tuple(inputs.shape), np.float64, inputs.offset)
+    (tmp_path / "elsewhere.npy").write_bytes((tmp_path / "elsewhere.npy").read_bytes()[:9999])
+    with pytest.raises(ValueError, match="it is cut off"):
+        lsat.Problem(GRAPH.replace(engine=engine), replace(data, train=replace(data.train, inputs=rows)))
+
+
+class Counted:
+    """Bytes of the questions and answers that pass, by whether an array has an entry for each row of a part."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.trips, self.by_row, self.other = 0, 0, 0
+        asked, gathered = DaskRows._asked, DaskRows._gathered
+
+        def ask(rows: DaskRows, name: str, moving: Any, arguments: Any, chosen: Any) -> Any:
+            for part in chosen:
+                self._count(rows, packed(arguments(rows._cuts[part])))
+            return asked(rows, name, moving, arguments, chosen)
+
+        def gather(rows: DaskRows, futures: Any) -> Any:
+            found = gathered(rows, futures)
+            self.trips += 1
+            self._count(rows, found)
+            return found
+
+        monkeypatch.setattr(DaskRows, "_asked", ask)
+        monkeypatch.setattr(DaskRows, "_gathered", gather)
+
+    def _count(self, rows: DaskRows, value: Any) -> None:
+        if isinstance(value, np.ndarray):
+            if value.ndim and len(value) in [cut.stop - cut.start for cut in rows._cuts]:
+                self.by_row += value.nbytes
+            else:
+                self.other += value.nbytes
+        elif isinstance(value, dict | tuple | list):
+            for item in value.values() if isinstance(value, dict) else value:
+                self._count(rows, item)
+
+
+def received(engine: lsat.Dask) -> int:
+    """Return the bytes that workers have had from each other."""
+    logs = connected(engine.address).run(
+        lambda dask_worker: sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
+    )
+    return sum(logs.values())
+
+
+@pytest.mark.parametrize(
+    ("name", "trips"), [("ridge and graph", (1, 1)), ("row weights", (2, 2)), ("features", (2, 4))]
+)
+def test_an_iteration_moves_sums_and_numbers_by_row(engine, monkeypatch, name: str, trips: tuple[int, int]) -> None:
+    k, v, d = 3001, 1003, 64
+    generator = np.random.default_rng(0)
+    X, y = generator.normal(size=(k + v, d)), generator.normal(size=k + v)
+    data = lsat.Data.from_splits((X[:k], y[:k]), (X[k:], y[k:]))
+    features = lsat.Concat(x=lsat.Scale(), one=lsat.Constant())
+    tuned = lsat.Recipe(featurizer=features, regularizer=lsat.Ridge(block="x"))
+    problem = lsat.Problem((tuned if name == "features" else RECIPES[name]).replace(engine=engine), data)
+    problem.evaluate(problem.init())
+    before, counted = received(engine), Counted(monkeypatch)
+    at = problem.evaluate(elsewhere(problem))
+    assert counted.trips == trips[0]
+    problem.gradient(at)
+    assert counted.trips == sum(trips)
+    n, workers = d + 1, 2
+    assert counted.other + received(engine) - before <= workers * 3 * 8 * n**2
+    # Of a row: its weight, its slope or residual, its prediction and its image; a factor of two where features move.
+    assert counted.by_row <= 8 * (k + v) * 6
+
+
+def test_a_part_moves_a_block_once_an_omega(digits: lsat.Data, engine: lsat.Dask, monkeypatch) -> None:
+    formed: list[int] = []
+    moving = lsat.engines.MemoryRows.moving
+    monkeypatch.setattr(
+        lsat.engines.MemoryRows, "moving", lambda self, omega: formed.append(len(self)) or moving(self, omega)
+    )
+    problem = lsat.Problem(RECIPES["row weights and features"].replace(engine=engine), digits)
+    problem.gradient(problem.evaluate(problem.init()))
+    assert len(formed) == 4  # two parts of training and two of validation rows
+    problem.evaluate(elsewhere(problem))
+    assert len(formed) == 8
+
+
+def test_a_part_says_how_large_it_is(digits: lsat.Data) -> None:
+    rows = lsat.Problem(GRAPH, digits).parts[0].rows
+    assert Share(rows, 12345).__sizeof__() == 12345
+    assert Question("predict", False, None, ()).omega is None
+
+
+def test_a_stop_is_heard_while_workers_work(digits: lsat.Data, engine: lsat.Dask) -> None:
+    calls = 0
+
+    def check() -> None:
+        nonlocal calls
+        calls += 1
+        if calls > 4:
+            raise Interrupted
+
+    problem = lsat.Problem(GRAPH.replace(engine=engine), digits, check)
+    calls = 4
+    with pytest.raises(Interrupted):
+        problem.evaluate(problem.init())
+
+
+def test_a_worker_without_room_is_told(digits: lsat.Data, engine: lsat.Dask, monkeypatch) -> None:
+    problem = lsat.Problem(GRAPH.replace(engine=engine), digits)
+
+    def full(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("lsat_explorer.engines.memory.MemoryRows.predict", full)
+    with pytest.raises(NotEnoughMemory, match=r"A worker of Dask\(address=.* has no room left: start more workers"):
+        problem.evaluate(problem.init())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("where", ["memory", "disk"])
+def test_a_worker_killed_in_the_middle_changes_no_number(digits, processes, tmp_path, monkeypatch, where) -> None:
+    data = digits if where == "memory" else on_disk(digits, tmp_path)
+    recipe = RECIPES["row weights"].replace(engine=processes, method=lsat.LineSearch(max_iterations=3))
+    client = connected(processes.address)
+    client.wait_for_workers(2)
+    expected = lsat.tune(recipe, data, progress=False)
+    client.wait_for_workers(2)
+    asks, killed = 0, []
+    asked = DaskRows._asked
+
+    def ask(rows: DaskRows, *how: Any) -> Any:
+        nonlocal asks
+        asks += 1
+        futures = asked(rows, *how)
+        if asks == 6:
+            killed.append(client.run(os.getpid, workers=sorted(client.nthreads())[:1]).popitem()[1])
+            os.kill(killed[0], signal.SIGKILL)
+        return futures
+
+    monkeypatch.setattr(DaskRows, "_asked", ask)
+    found = lsat.tune(recipe, data, progress=False)
+    assert killed
+    assert [iterate.objective for iterate in found.iterates] == [iterate.objective for iterate in expected.iterates]
+    assert torch.equal(found.omega["data_weights.log_weight"], expected.omega["data_weights.log_weight"])
+
+
+def test_a_scheduler_that_is_gone_ends_the_run_with_its_last_iterate(digits: lsat.Data) -> None:
+    workers = cluster()
+    run = lsat.Run(GRAPH.replace(engine=lsat.Dask(workers)), digits)
+    steps = run.steps()
+    kept = [next(steps), next(steps)][-1]
+    workers.close()
+    with pytest.raises(ClusterLost, match=r"The scheduler of dask at inproc://.* is gone: the last accepted iterate"):
+        list(steps)
+    assert run.iterates[-1].number == kept.number
+    assert run.status is lsat.Status.STOPPED_BY_USER
+    with pytest.raises(ClusterLost, match="No scheduler of dask answers"):
+        lsat.Problem(run.recipe, digits)
+    again = lsat.Run(run.recipe.replace(engine="memory"), digits, run.omega)
+    assert next(again.steps()).objective == pytest.approx(kept.objective)
+
+
+def test_the_engine_is_its_address(engine: lsat.Dask) -> None:
+    client = connected(engine.address)
+    assert lsat.Dask(client) == engine
+    recipe = lsat.Recipe(engine=lsat.Dask(client, memory="1 MB"))
+    assert lsat.Recipe.from_json(recipe.to_json()) == recipe
+    assert lsat.Recipe(engine="dask").engine == lsat.Dask()
+    assert engine.dashboard.startswith("http")
+    for wrong in (3, "", lsat):
+        with pytest.raises(ValueError, match="expected that of a scheduler"):
+            lsat.Dask(wrong)
+    with pytest.raises(ValueError, match="expected a size"):
+        lsat.Dask("tcp://10.0.0.1:8786", memory="much")
+    with pytest.raises(ValueError, match="workers is 0"):
+        lsat.Dask.local(workers=0)
+
+
+@pytest.mark.slow
+def test_bench_scale_prints_what_workers_take(command, tmp_path) -> None:
+    words = ("--rows", "400", "--columns", "5", "--cases", "still", "--repeat", "1", "--folder", str(tmp_path))
+    code, out, error = command("bench", "scale", *words, "--workers", "1")
+    assert code == 0, error
+    lines = out.splitlines()
+    assert lines[-2].startswith("workers  iteration s  share of ideal")
+    assert lines[-1].split()[0] == "1"
+    assert lines[-1].split()[2] == "1.00"

@@ -1,0 +1,123 @@
+"""A fitted model taken away: its file across versions, its table of coefficients, and missing entries it fills."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+import lsat_explorer as lsat
+from test_problem import make_data
+
+# Written by version 0.1.0 of the package, format 1: iris, with powers, archetypes of both kernels and a temperature.
+OLD = Path(__file__).parent / "data" / "model-format-1.safetensors"
+FLOWERS = np.array([[5.1, 3.5, 1.4, 0.2], [6.0, 2.9, 4.5, 1.5], [6.9, 3.1, 5.4, 2.1]])
+SCORES = [
+    [1.0855882005676751, -0.05364871121649237, -0.021025650028771853],
+    [-0.01707000535175035, 0.7854251696881387, 0.23883544174681268],
+    [0.053510819059257336, -0.0010459806257988036, 0.953856391352873],
+]
+PROBABILITIES = [
+    [0.9996087023893536, 0.00017148388482427808, 0.00021981372582210407],
+    [0.0021866292170370904, 0.9824799535761818, 0.015333417206781155],
+    [0.0010550127767932987, 0.0006965093731845432, 0.9982484778500222],
+]
+QUICK = lsat.LBFGS(max_iterations=3)
+
+
+def test_an_old_file_predicts_what_it_did():
+    model = lsat.FittedModel.load(OLD)
+    np.testing.assert_allclose(model.decision_function(FLOWERS), SCORES, rtol=1e-9, atol=1e-11)
+    np.testing.assert_allclose(model.predict_proba(FLOWERS), PROBABILITIES, rtol=1e-8)
+    assert model.predict(FLOWERS).tolist() == ["setosa", "versicolor", "virginica"]
+    assert model.feature_names[0] == "sepal length (cm)"
+    assert (model.recipe.seed, list(model.blocks), model.fill) == (3, ["raw", "near", "soft", "one"], None)
+    assert OLD.stat().st_size < 20_000
+
+
+def test_coefficients_are_theta_by_block_name_and_class():
+    table = lsat.FittedModel.load(OLD).coefficients()
+    theta = lsat.FittedModel.load(OLD).theta.numpy()
+    np.testing.assert_array_equal(table.to_numpy(), theta)
+    assert table.columns.tolist() == ["setosa", "versicolor", "virginica"]
+    assert table.index.names == ["block", "feature"]
+    assert table.loc["raw"].index[3] == "petal width (cm)"
+    assert table.loc["near"].index.tolist() == [f"kmeans_archetypes {i}" for i in range(4)]
+    assert table.loc[("one", "1"), "virginica"] == theta[-1, 2]
+
+
+@pytest.mark.parametrize(
+    ("featurizer", "names"),
+    [
+        (lsat.Identity(), ["a", "b", "c", "d"]),
+        (lsat.Chain(lsat.Scale(), lsat.SelectFeatures(0.5)), ["a", "b", "c", "d"]),
+        (lsat.Chain(lsat.Scale(), lsat.LowRank(2), lsat.PowerTransform()), ["low_rank 0", "low_rank 1"]),
+        (lsat.Concat(x=lsat.Identity(), more=lsat.Concat(one=lsat.Constant())), ["a", "b", "c", "d", "1"]),
+    ],
+    ids=repr,
+)
+def test_a_feature_that_is_one_input_has_its_name(featurizer, names):
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    data = lsat.Data.from_arrays(X, X @ [1, 2, 3, 4.0], feature_names="abcd")
+    problem = lsat.Problem(lsat.Recipe(featurizer=featurizer, regularizer=lsat.Ridge()), data)
+    model = lsat.FittedModel.of(problem, problem.init())
+    assert model.coefficients().index.get_level_values("feature").tolist() == names
+    assert model.coefficients().columns.tolist() == [0]
+    if featurizer == lsat.Identity():
+        np.testing.assert_allclose(model.coefficients().loc["", 0].to_numpy(), model.theta[:, 0].numpy())
+
+
+@pytest.mark.parametrize("missing", ["mean", "median"])
+def test_a_model_fills_what_is_missing_as_its_data_did_also_after_loading(missing, tmp_path):
+    random = np.random.default_rng(1)
+    whole = pd.DataFrame(random.normal(size=(80, 3)), columns=["a", "b", "c"], index=[f"r{i}" for i in range(80)])
+    target = whole.sum(axis=1)
+    holes = whole.mask(random.random(whole.shape) < 0.2).convert_dtypes()
+    with pytest.raises(ValueError, match="expected finite numbers"):
+        lsat.Data.from_arrays(holes, target)
+    data = lsat.Data.from_arrays(holes, target, missing=missing)
+    train = holes.loc[list(data.train.rows)]
+    assert data.fill == pytest.approx(tuple(getattr(train, missing)()))
+    run = lsat.tune(lsat.Recipe(method=QUICK), data, progress=False)
+    expected = run.model.predict(holes.fillna(pd.Series(data.fill, index=holes.columns)).astype(float))
+    run.model.save(tmp_path / "model.safetensors")
+    for model in (run.model, lsat.refit(run), lsat.FittedModel.load(tmp_path / "model.safetensors")):
+        assert model.fill == data.fill
+    loaded = lsat.FittedModel.load(tmp_path / "model.safetensors")
+    for given in (holes, holes.to_numpy(dtype=float, na_value=np.nan), holes.astype(object)):
+        np.testing.assert_allclose(loaded.predict(given), expected)
+    with pytest.raises(ValueError, match="X holds inf in row 2"):
+        loaded.predict(np.array([[0, 0, 0], [0, np.nan, 0], [0, 0, np.inf]]))
+    plain = lsat.tune(lsat.Recipe(method=QUICK), make_data(), progress=False).model
+    with pytest.raises(ValueError, match="X holds nan in row 0"):
+        plain.predict(np.full((1, len(plain.feature_names)), np.nan))
+
+
+def test_splits_given_apart_are_filled_by_the_training_rows():
+    X, y = np.array([[1.0, np.nan], [3.0, 2.0], [5.0, 4.0]]), np.array([0.5, 1.0, 1.5])
+    data = lsat.Data.from_splits((X, y), (np.full((1, 2), np.nan), y[:1]), missing="mean")
+    assert data.fill == (3.0, 3.0)
+    assert data.train.inputs.tolist() == [[1.0, 3.0], [3.0, 2.0], [5.0, 4.0]]
+    assert data.validation.inputs.tolist() == [[3.0, 3.0]]
+    with pytest.raises(ValueError, match="validation X has 3 columns and training X has 2"):
+        lsat.Data.from_splits((X, y), (np.zeros((1, 3)), y[:1]), missing="mean")
+
+
+def test_a_model_of_weighted_samples_comes_back_from_its_file(tmp_path):
+    X, y = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 2
+    weights = np.linspace(0.5, 2.0, 50)
+    recipe = lsat.Recipe(data_weights=lsat.GroupWeights(), criterion=lsat.KFold(3))
+    for given in (None, recipe):
+        model = lsat.TunedLeastSquaresClassifier(given).fit(X, y, sample_weight=weights).model_
+        model.save(tmp_path / "model.safetensors")
+        loaded = lsat.FittedModel.load(tmp_path / "model.safetensors")
+        assert loaded.recipe == model.recipe
+        assert torch.equal(loaded.theta, model.theta)
+        assert isinstance(lsat.Recipe.from_json(model.recipe.to_json()).criterion, lsat.Counted)
+    with pytest.raises(ValueError, match="counts has 3 entries, but"):
+        lsat.tune(lsat.Recipe(criterion=lsat.Counted(lsat.HeldOut(), (1, 2, 3))), make_data(), progress=False)
+    with pytest.raises(ValueError, match="Times: counts has 3 entries, but"):
+        lsat.tune(lsat.Recipe(data_weights=lsat.Times(lsat.LogWeights(), (1, 2, 3))), make_data(), progress=False)
