@@ -25,7 +25,7 @@ lint: $(VENV)/.test-installed
 	$(BIN)/python scripts/run_tests.py lint
 
 notebooks: $(VENV)/.test-installed
-	$(BIN)/python scripts/execute_notebooks.py $(ARGS)
+	$(BIN)/python scripts/execute_notebooks.py $(ARGS) && $(BIN)/python scripts/notebook_index.py
 
 pictures: $(VENV)/.test-installed
 	if [ -z "$$LSAT_MNIST" ] && [ -d ../shared/data/mnist ]; then export LSAT_MNIST="$(abspath ../shared/data/mnist)"; fi; \

@@ -56,6 +56,8 @@ def to_tensorboard(steps: Iterable[Iterate], writer: str | os.PathLike[str] | An
     ------
     ModuleNotFoundError
         Without the package ``tensorboard``.
+    TypeError
+        For what are no iterates.
 
     Examples
     --------
@@ -64,6 +66,7 @@ def to_tensorboard(steps: Iterable[Iterate], writer: str | os.PathLike[str] | An
         for iterate in lsat.streams.to_tensorboard(run.steps(), "runs/digits"):
             ...
     """
+    steps = _iterates(steps)
     own = isinstance(writer, str | os.PathLike)
     if own:
         try:
@@ -96,6 +99,8 @@ def to_mlflow(steps: Iterable[Iterate]) -> Iterator[Iterate]:
     ------
     ModuleNotFoundError
         Without the package ``mlflow``.
+    TypeError
+        For what are no iterates.
 
     Examples
     --------
@@ -110,6 +115,21 @@ def to_mlflow(steps: Iterable[Iterate]) -> Iterator[Iterate]:
         import mlflow
     except ImportError:
         raise ModuleNotFoundError("MLflow is not installed: pip install mlflow.") from None
-    for iterate in steps:
+    for iterate in _iterates(steps):
         mlflow.log_metrics(numbers(iterate), step=iterate.number)
         yield iterate
+
+
+def _iterates(steps: object) -> Iterator[Iterate]:
+    """Refuse what are no iterates, at once where nothing can be taken from it at all."""
+    if not isinstance(steps, Iterable):
+        raise TypeError(f"steps is a {type(steps).__name__}, expected the iterates of a run: pass run.steps().")
+
+    def checked() -> Iterator[Iterate]:
+        for iterate in steps:
+            if not isinstance(iterate, Iterate):
+                kind = type(iterate).__name__
+                raise TypeError(f"steps gave a {kind}, expected the iterates of a run: pass run.steps().")
+            yield iterate
+
+    return checked()

@@ -98,6 +98,10 @@ def test_a_run_that_has_no_stopping_residual_shows_a_dash(tmp_path, command):
         (["tune", "block.json", "--data", "digits", "--out", "run"], "pixles"),
         (["tune", "good.json", "--data", "digits", "--deskew", "--out", "run"], "--deskew goes with a folder of MNIST"),
         (["tune", "good.json", "--data", "no-mnist", "--out", "run"], "no-mnist"),
+        (
+            ["tune", "good.json", "--data", "half.json", "--out", "run"],
+            "half.json is a file and not Parquet; --data takes",
+        ),
         (["tune", "good.json", "--data", "digits", "--out", "good.json"], "good.json is a file"),
         (["tune", "good.json", "--data", "digits", "--out", "."], "is not empty"),
         (["tune", ".", "--data", "digits", "--out", "run"], "The recipe . cannot be read: Is a directory"),

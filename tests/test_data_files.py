@@ -198,11 +198,51 @@ def test_progress_is_shown_where_it_is_wanted(csv, tmp_path, capsys):
         ({"drop": ["lod"]}, "coins.csv has no column 'lod' for drop="),
         ({"drop": ["weight", "metal", "old"]}, "has no column beside the target"),
         ({"separator": ";"}, "has no column 'side'"),
+        ({"drop": "lod"}, "coins.csv has no column 'lod' for drop="),
+        ({"index": "side"}, "column 'side' of coins.csv is named by target= and by index=, expected by one of them"),
+        ({"drop": ["old", "side"]}, "column 'side' of coins.csv is named by target= and by drop="),
+        ({"target": ["weight", "metal"]}, "no number in column 'metal', and several .* name it alone, target='metal'"),
     ],
 )
 def test_a_wrong_column_is_named(options, message, csv):
     with pytest.raises(ValueError, match=message):
         read_csv(csv, **options)
+
+
+def test_one_name_may_be_dropped_without_a_list(csv):
+    assert read_csv(csv, drop="metal").feature_names == ("weight", "old")
+
+
+def test_a_table_without_rows_is_refused(tmp_path):
+    (tmp_path / "a.csv").write_text("a,b,y\n")
+    pd.DataFrame({"a": [], "y": []}).to_parquet(tmp_path / "a.parquet")
+    for name, read in (("a.csv", datasets.from_csv), ("a.parquet", datasets.from_parquet)):
+        with pytest.raises(ValueError, match=f"{name} has no rows; give at least two"):
+            read(tmp_path / name, "y", progress=False)
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "remedy"),
+    [("many", "ndarray", r"leave it out: drop=\['many'\]"), ("side", "dict", "name another target")],
+)
+def test_lists_and_the_like_are_refused_by_their_column(column, kind, remedy, tmp_path):
+    entry = [1.0, 2.0] if kind == "ndarray" else {"up": 1}
+    FRAME.assign(**{column: [None, *[entry] * (N - 1)]}).to_parquet(tmp_path / "a.parquet")
+    with pytest.raises(ValueError, match=f"a.parquet has entries of type {kind} in column '{column}'.*; {remedy}"):
+        datasets.from_parquet(tmp_path / "a.parquet", "side", index="name", progress=False)
+
+
+def test_a_folder_and_another_encoding_are_no_csv(csv):
+    with pytest.raises(ValueError, match="is a folder, expected a CSV file"):
+        read_csv(csv.parent)
+    csv.write_text(FRAME.replace("zinc", "étain").to_csv(index=False), encoding="latin-1")
+    with pytest.raises(ValueError, match=r"coins\.csv is not encoded as UTF-8; save it so first") as refused:
+        read_csv(csv)
+    # what it says to do is Python that works
+    code = str(refused.value).partition("by ")[2].removesuffix(" where it is Latin-1")
+    code = code.replace("old.csv", str(csv)).replace("new.csv", str(csv))
+    eval(code, {"Path": type(csv)})
+    assert "metal=étain" in read_csv(csv).feature_names
 
 
 def test_text_that_is_no_category_and_dates_are_refused(tmp_path):

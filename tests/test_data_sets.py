@@ -10,7 +10,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils import shuffle
 
-from lsat_explorer.data import datasets, deskew, read_idx, write_idx
+from lsat_explorer.data import Data, datasets, deskew, read_idx, write_idx
 
 RANDOM = np.random.RandomState(0)
 
@@ -35,6 +35,20 @@ def test_digits():
     assert kept.describe() == "digits · 718 training, 449 validation, 450 test, 180 final rows"
     np.testing.assert_array_equal(kept.final.inputs.numpy(), pixels[kept.final.rows])
     assert (kept.final.targets.sum(0) >= 17).all()
+
+
+@pytest.mark.parametrize("seed", ["x", 1.5, -1, 2**32, True])
+def test_a_seed_is_a_whole_number_wherever_rows_are_divided(seed, small, tmp_path):
+    (tmp_path / "a.csv").write_text("a,y\n" + "1,2.5\n" * 20)
+    X = RANDOM.normal(size=(20, 2))
+    for read in (
+        lambda: datasets.digits(seed=seed),
+        lambda: datasets.mnist(small, size=100, seed=seed),
+        lambda: datasets.from_csv(tmp_path / "a.csv", "y", seed=seed, progress=False, cache=False),
+        lambda: Data.from_arrays(X, X[:, 0], seed=seed),
+    ):
+        with pytest.raises(ValueError, match=rf"^seed is {seed!r}, expected a whole number from 0 to 2³² − 1; give"):
+            read()
 
 
 # --- a small MNIST of our own, for machines without the files -------------------------------------------------------

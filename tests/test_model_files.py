@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -121,3 +123,60 @@ def test_a_model_of_weighted_samples_comes_back_from_its_file(tmp_path):
         lsat.tune(lsat.Recipe(criterion=lsat.Counted(lsat.HeldOut(), (1, 2, 3))), make_data(), progress=False)
     with pytest.raises(ValueError, match="Times: counts has 3 entries, but"):
         lsat.tune(lsat.Recipe(data_weights=lsat.Times(lsat.LogWeights(), (1, 2, 3))), make_data(), progress=False)
+
+
+# --- where it is written, and where it is read to --------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def run() -> lsat.Run:
+    return lsat.tune(lsat.Recipe(method=QUICK), make_data("classification"), progress=False)
+
+
+@pytest.mark.parametrize("mask", [0o022, 0o077])
+def test_a_model_has_the_rights_of_any_new_file(mask, run, tmp_path):
+    before = os.umask(mask)
+    try:
+        branch = run.branch(1)
+        list(branch.steps())
+        branch.save(tmp_path / "run")
+        run.model.save(tmp_path / "run" / "alone.safetensors")
+    finally:
+        os.umask(before)
+    files = {path.name: path.stat().st_mode & 0o777 for path in (tmp_path / "run").iterdir()}
+    assert {"model.safetensors", "start.safetensors", "alone.safetensors", "recipe.json"} <= files.keys()
+    assert set(files.values()) == {0o666 & ~mask}
+
+
+def test_an_old_model_stays_until_the_new_one_is_whole(run, tmp_path, monkeypatch):
+    path = tmp_path / "model.safetensors"
+    run.model.save(path)
+    old = path.read_bytes()
+
+    def full(tensors, file, metadata):
+        Path(file).write_bytes(b"half")
+        raise OSError("no space left")
+
+    monkeypatch.setattr(sys.modules[lsat.FittedModel.__module__], "save_file", full)
+    with pytest.raises(OSError, match="no space left"):
+        run.model.save(path)
+    assert [file.name for file in tmp_path.iterdir()] == [path.name]
+    assert path.read_bytes() == old
+
+
+def test_a_folder_is_no_file_and_a_file_no_folder(run, tmp_path):
+    with pytest.raises(ValueError, match="is a folder, expected a file to write; give the name of a file in it"):
+        run.model.save(tmp_path)
+    with pytest.raises(FileNotFoundError, match=r"there is no folder .*none to write a\.safetensors in; make it first"):
+        run.model.save(tmp_path / "none" / "a.safetensors")
+    (tmp_path / "file.py").write_text("")
+    with pytest.raises(ValueError, match=r"file\.py is a file: give the name of a folder"):
+        run.save(tmp_path / "file.py")
+    assert [file.name for file in tmp_path.iterdir()] == ["file.py"]
+
+
+@pytest.mark.parametrize("device", ["gpu", "cuda:99"])
+def test_a_device_that_is_not_there_is_refused_as_in_a_recipe(device):
+    with pytest.raises(ValueError, match=f"^Device '{device}' is not available: choose one of cpu"):
+        lsat.FittedModel.load(OLD, device=device)
+    assert lsat.FittedModel.load(OLD, device="auto").theta.device.type in ("cpu", "cuda")

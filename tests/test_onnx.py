@@ -98,3 +98,11 @@ def test_without_the_package_it_is_named(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "onnx", None)
     with pytest.raises(ModuleNotFoundError, match=r"pip install 'lsat_explorer\[onnx\]'"):
         moved(lsat.Identity(), make_data()).to_onnx(tmp_path / "model.onnx")
+
+
+def test_a_folder_is_no_file_to_write(tmp_path):
+    model = moved(lsat.Identity(), make_data("regression"))
+    with pytest.raises(ValueError, match="is a folder, expected a file to write"):
+        model.to_onnx(tmp_path)
+    model.to_onnx(tmp_path / "model.onnx")
+    assert [path.name for path in tmp_path.iterdir()] == ["model.onnx"]

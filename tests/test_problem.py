@@ -313,7 +313,11 @@ def test_rows_whose_features_are_the_inputs_are_not_copied():
     [
         ({"regularizer": lsat.Ridge(block="pixles")}, "classification", "no block 'pixles'"),
         ({"regularizer": lsat.Smooth(lsat.graphs.grid(3, 3), block="features")}, "classification", "9 nodes and block"),
-        ({"featurizer": lsat.Identity()}, "classification", "no named blocks"),
+        (
+            {"featurizer": lsat.Identity()},
+            "classification",
+            r"no named blocks; .* Recipe\(regularizer=lsat.Ridge\(\)\)",
+        ),
         ({"loss": lsat.CrossEntropy()}, "regression", "needs classes"),
         ({"device": "tpu"}, "classification", "'tpu' is not available"),
         ({"device": "mps"}, "classification", "no float64, which every factor needs"),

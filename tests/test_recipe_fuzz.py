@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -64,10 +65,11 @@ values = st.recursive(
 )
 
 _watching: list[str] | None = None
+_watched = threading.get_ident()  # other threads of the tests may open what they like
 
 
 def _hear(event: str, arguments: tuple[Any, ...]) -> None:
-    if _watching is not None and event.startswith(FORBIDDEN):
+    if _watching is not None and event.startswith(FORBIDDEN) and threading.get_ident() == _watched:
         _watching.append(f"{event} {arguments[:1]}")
 
 

@@ -86,6 +86,16 @@ def test_a_writer_of_ones_own_stays_open_and_a_loop_may_be_left(tensorboard, dig
     assert tensorboard[-1].closed
 
 
+@pytest.mark.parametrize("start", [lambda steps: streams.to_tensorboard(steps, "events"), streams.to_mlflow])
+def test_what_are_no_iterates_is_refused(start, tensorboard, mlflow, digits):
+    with pytest.raises(TypeError, match=r"^steps is a Run, expected the iterates of a run: pass run.steps\(\)\.$"):
+        next(start(lsat.Run(RECIPE, digits)))
+    assert tensorboard == []
+    with pytest.raises(TypeError, match=r"^steps gave a float, expected the iterates of a run"):
+        next(start([0.5]))
+    assert all(writer.closed for writer in tensorboard)
+
+
 @pytest.mark.parametrize(
     ("name", "start"),
     [

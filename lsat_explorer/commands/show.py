@@ -15,14 +15,14 @@ SUMMARY = "print what a saved run came to"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lsat-explorer show`."""
-    parser.add_argument("folder", type=Path, metavar="RUN", help="a folder that `tune --out` or `Run.save` wrote")
+    parser.add_argument("saved", type=Path, metavar="RUN", help="a folder that `tune --out` or `Run.save` wrote")
     parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with all that there is to see, too")
     add_data_arguments(parser, required=False, why="; with them the page shows the rows that weigh least and most")
 
 
 def run(args: argparse.Namespace) -> int:
     """Print the summary; nothing is written but the page that `--html` names."""
-    folder: Path = args.folder
+    folder: Path = args.saved
     if folder.is_file():
         raise CommandError(f"{folder} is a file; `show` takes the folder of a run, which `tune --out` wrote.")
     if not folder.is_dir():

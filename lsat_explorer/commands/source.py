@@ -34,7 +34,8 @@ def load_data(args: argparse.Namespace) -> Data:
     Raises
     ------
     ValueError
-        When an option of one kind of data is given with another or one is lacking, or the loader refuses one.
+        When `--data` is a file of another kind, an option of one kind of data is given with another or one is lacking,
+        or the loader refuses one.
     FileNotFoundError
         When the folder lacks MNIST's files.
     """
@@ -46,6 +47,11 @@ def load_data(args: argparse.Namespace) -> Data:
             if name not in chosen:
                 raise ValueError(f"--data is Parquet and --{name} is not given; name the {_LACKING[name]}.")
         return Data.from_rows(Path(args.data), name=Path(args.data).stem, **chosen)
+    if args.data != "digits" and Path(args.data).is_file():
+        raise ValueError(
+            f"{args.data} is a file and not Parquet; --data takes digits, a folder of MNIST's IDX files, or Parquet, "
+            f"into which pandas.read_csv(...).to_parquet(...) turns a CSV."
+        )
     _refuse(chosen, PARQUET_ONLY, "Parquet")
     if args.data != "digits":
         return datasets.mnist(Path(args.data), seed=args.seed, **chosen)

@@ -18,6 +18,7 @@ from lsat_explorer.data.from_openml import from_openml
 from lsat_explorer.data.idx import read_idx
 from lsat_explorer.data.images import PixelScale
 from lsat_explorer.data.images import deskew as straighten
+from lsat_explorer.data.partition import check_seed
 from lsat_explorer.data.split import make_splits
 from lsat_explorer.data.tables import Column, Table, default_names
 
@@ -134,6 +135,7 @@ def mnist(
         raise ValueError(
             f"scale is {scale!r}, expected one of {', '.join(map(repr, get_args(Scale)))}; pass one of these"
         )
+    check_seed(seed)
     images, labels, test_images, test_labels = _mnist_files(_mnist_folder(folder))
     train, valid = _paper_division(len(images), size, validation, seed)
     tested, kept = _end_cut_off(len(test_images), final)

@@ -63,7 +63,7 @@ def check_columns(names: Sequence[str], columns: Sequence[str], where: str, opti
 
 
 def rows_of_frame(
-    frame: pd.DataFrame, where: str, *, target: str | Sequence[str], index: str | None, drop: Sequence[str]
+    frame: pd.DataFrame, where: str, *, target: str | Sequence[str], index: str | None, drop: str | Sequence[str]
 ) -> Rows:
     """Divide a frame into inputs and outcomes, text and categories among the inputs as one column for each value.
 
@@ -76,33 +76,43 @@ def rows_of_frame(
         Column of the outcomes, or several of numbers.
     index : str or None
         Column that names the rows; the frame's own index where it has one of its own.
-    drop : sequence of str
-        Columns to leave out.
+    drop : str or sequence of str
+        Column to leave out, or several.
 
     Raises
     ------
     ValueError
-        For a column that is not there, and for inputs that are neither numbers nor few categories.
+        For a column that is not there or is a target and something else, a frame without rows, inputs that are
+        neither numbers nor few categories, and text in one of several targets.
     """
     import pandas as pd
 
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     columns = list(frame.columns)
     targets = targets_of(target, columns, where)
-    check_columns(drop, columns, where, "drop")
+    dropped = [drop] if isinstance(drop, str) else list(drop)
+    for option, named in (("drop", dropped), ("index", [] if index is None else [index])):
+        check_columns(named, columns, where, option)
+        both = next((name for name in named if name in targets), None)
+        if both is not None:
+            raise ValueError(
+                f"column {shown(both)} of {where} is named by target= and by {option}=, expected by one of them; leave "
+                f"it out of the other"
+            )
+    if not len(frame):
+        raise ValueError(f"{where} has no rows; give at least two")
     if index is not None:
-        check_columns([index], columns, where, "index")
         frame = frame.set_index(index)
     rows = None if isinstance(frame.index, pd.RangeIndex) else frame.index.astype(object).tolist()
     outcome = frame[targets[0]] if len(targets) == 1 else frame[targets]
-    inputs = [_columns(frame[name], where) for name in frame.columns if name not in {*targets, *drop}]
+    inputs = [_columns(frame[name], where) for name in frame.columns if name not in {*targets, *dropped}]
     if not inputs:
         raise ValueError(f"{where} has no column beside the target; give the file that has the features")
     names = [name for column in inputs for name in column]
     arrays = [values for column in inputs for values in column.values()]
     single = all(values.dtype == np.float32 for values in arrays)
     X = np.stack([values.astype(np.float32 if single else np.float64) for values in arrays], axis=1)
-    y, labels = _outcome(outcome)
+    y, labels = _outcome(outcome, where)
     return Rows(X, y, labels, names, rows)
 
 
@@ -119,7 +129,7 @@ def _columns(column: pd.Series[Any], where: str) -> dict[str, np.ndarray]:
         raise ValueError(
             f"{where} has {dtype} in column {shown(name)}, expected numbers or text; leave it out: drop=[{name!r}]"
         )
-    codes, values = _coded(column)
+    codes, values = _coded(column, where, f"leave it out: drop=[{name!r}]")
     if len(values) > MOST_VALUES:
         raise ValueError(
             f"{where} has {len(values):,} different texts in column {shown(name)}, expected at most {MOST_VALUES} "
@@ -129,26 +139,45 @@ def _columns(column: pd.Series[Any], where: str) -> dict[str, np.ndarray]:
     return {f"{name}={value}": np.where(absent, np.nan, codes == place) for place, value in enumerate(values)}
 
 
-def _outcome(outcome: pd.Series[Any] | pd.DataFrame) -> tuple[np.ndarray, list[Any] | None]:
+def _outcome(outcome: pd.Series[Any] | pd.DataFrame, where: str) -> tuple[np.ndarray, list[Any] | None]:
     """Return y, with the labels where it holds places among them."""
     import pandas as pd
     from pandas.api import types
 
     if isinstance(outcome, pd.DataFrame):
-        return outcome.to_numpy(dtype=np.float64, na_value=np.nan), None
+        return np.stack([_target(column, where) for _, column in outcome.items()], axis=1), None
     dtype = outcome.dtype
     if isinstance(dtype, pd.CategoricalDtype) or not types.is_numeric_dtype(dtype) or types.is_bool_dtype(dtype):
-        codes, labels = _coded(outcome)
+        codes, labels = _coded(outcome, where, "name another target")
         return codes, labels
     whole = types.is_integer_dtype(dtype) and not outcome.isna().any()
     return outcome.to_numpy(dtype=np.int64 if whole else np.float64, na_value=np.nan), None
 
 
-def _coded(column: pd.Series[Any]) -> tuple[np.ndarray, list[Any]]:
+def _target(column: pd.Series[Any], where: str) -> np.ndarray:
+    """Return one of several targets (N,) as numbers."""
+    try:
+        return column.to_numpy(dtype=np.float64, na_value=np.nan)
+    except (TypeError, ValueError):
+        name = str(column.name)
+        raise ValueError(
+            f"{where} has what is no number in column {shown(name)}, and several targets are numbers; name it alone, "
+            f"target={name!r}, or leave it out of target="
+        ) from None
+
+
+def _coded(column: pd.Series[Any], where: str, remedy: str) -> tuple[np.ndarray, list[Any]]:
     """Return the place (N,) of each entry among the values, −1 where it is missing, and the values as JSON has them."""
     import pandas as pd
 
-    category = column if isinstance(column.dtype, pd.CategoricalDtype) else column.astype("category")
+    try:
+        category = column if isinstance(column.dtype, pd.CategoricalDtype) else column.astype("category")
+    except TypeError:  # lists, arrays and dicts are no values to tell apart
+        kinds = sorted({type(entry).__name__ for entry in column.dropna()})
+        raise ValueError(
+            f"{where} has entries of type {', '.join(kinds)} in column {shown(str(column.name))}, expected numbers or "
+            f"text; {remedy}"
+        ) from None
     category = category.cat.remove_unused_categories()
     values = [value if isinstance(value, str | bool | int | float) else str(value) for value in category.cat.categories]
     return category.cat.codes.to_numpy(dtype=np.int64), values

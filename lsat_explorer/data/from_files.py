@@ -30,7 +30,7 @@ def from_csv(
     target: str | Sequence[str],
     *,
     index: str | None = None,
-    drop: Sequence[str] = (),
+    drop: str | Sequence[str] = (),
     separator: str = ",",
     progress: bool = True,
     cache: bool = True,
@@ -49,7 +49,7 @@ def from_csv(
     index
         Column that names the rows.
     drop
-        Columns to leave out.
+        Column to leave out, or several.
     separator
         What stands between two entries.
     progress
@@ -70,8 +70,8 @@ def from_csv(
     FileNotFoundError
         When there is no such file.
     ValueError
-        For a column that is not there, text of more than 100 different values, what is no CSV, and as in
-        `Data.from_arrays`.
+        For a column that is not there or named for two purposes, text of more than 100 different values, what is no
+        CSV in UTF-8, and as in `Data.from_arrays`.
 
     Examples
     --------
@@ -84,6 +84,8 @@ def from_csv(
     (Data(coins: 10 training, 6 validation, 4 test rows, 3 features, 2 classes), ('metal=iron', 'metal=zinc', 'weight'))
     """
     file = _existing(path)
+    if file.is_dir():
+        raise ValueError(f"{file} is a folder, expected a CSV file; give the path of one file in it")
 
     def read() -> pd.DataFrame:
         return _read_csv(file, separator, progress)
@@ -98,7 +100,7 @@ def from_parquet(
     target: str | Sequence[str],
     *,
     index: str | None = None,
-    drop: Sequence[str] = (),
+    drop: str | Sequence[str] = (),
     progress: bool = True,
     cache: bool = True,
     **division: Unpack[Division],
@@ -177,6 +179,11 @@ def _read_csv(path: Path, separator: str, progress: bool) -> pd.DataFrame:
         followed: Any = wrapped
         try:
             frame: pd.DataFrame = pd.read_csv(followed, sep=separator, compression=compression)
+        except UnicodeDecodeError:
+            raise ValueError(
+                f"{path} is not encoded as UTF-8; save it so first, for instance by Path('new.csv').write_text("
+                f"Path('old.csv').read_text(encoding='latin-1'), encoding='utf-8') where it is Latin-1"
+            ) from None
         except (ValueError, EOFError, OSError) as error:
             reason = " ".join(str(error).split()).rstrip(".")
             raise ValueError(f"{path} is no CSV that can be read ({reason}); look at its lines and separator") from None

@@ -24,7 +24,7 @@ def from_openml(
     version: int | str = "active",
     target: str | Sequence[str] | None = None,
     index: str | None = None,
-    drop: Sequence[str] = (),
+    drop: str | Sequence[str] = (),
     progress: bool = True,
     **division: Unpack[Division],
 ) -> Data:
@@ -42,7 +42,7 @@ def from_openml(
     target
         Column of the labels or numbers to predict, or several columns of numbers; that of the data set where None.
     index, drop
-        Column that names the rows, and columns to leave out.
+        Column that names the rows, and column to leave out, or several.
     progress
         Whether to show a progress bar.
     **division

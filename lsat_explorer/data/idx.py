@@ -11,12 +11,13 @@ import gzip
 import math
 import os
 import struct
-import tempfile
 import zlib
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 import numpy as np
+
+from lsat_explorer.data.whole_file import whole_file
 
 __all__ = ["read_idx", "write_idx"]
 
@@ -147,26 +148,12 @@ def write_idx(path: str | os.PathLike[str], array: np.ndarray) -> None:
         )
     header = struct.pack(f">BBBB{array.ndim}I", 0, 0, code, array.ndim, *array.shape)
     body = np.ascontiguousarray(array, dtype=_DTYPES[code]).tobytes()
-    handle, temporary = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    try:
-        with os.fdopen(handle, "wb") as raw:
-            if path.suffix == ".gz":
-                # no name and no time in the header: equal arrays give equal files
-                with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as stream:
-                    stream.write(header + body)
-            else:
-                raw.write(header + body)
-            raw.flush()
-            os.fsync(raw.fileno())
-        # mkstemp makes a private file; a data file gets the rights any new file would
-        Path(temporary).chmod(0o666 & ~_umask())
-        Path(temporary).replace(path)
-    except BaseException:
-        Path(temporary).unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    with whole_file(path) as file, open(file, "wb") as raw:
+        if path.suffix == ".gz":
+            # no name and no time in the header: equal arrays give equal files
+            with gzip.GzipFile(filename="", fileobj=raw, mode="wb", mtime=0) as stream:
+                stream.write(header + body)
+        else:
+            raw.write(header + body)
+        raw.flush()
+        os.fsync(raw.fileno())

@@ -8,7 +8,7 @@ import numpy as np
 
 from lsat_explorer.data.split import SPLITS
 
-__all__ = ["partition"]
+__all__ = ["check_seed", "partition"]
 
 
 def partition(
@@ -41,8 +41,10 @@ def partition(
     Raises
     ------
     ValueError
-        When no training or no validation rows would be left, or no final rows although some were asked for.
+        When no training or no validation rows would be left, or no final rows although some were asked for, and as
+        in `check_seed`.
     """
+    check_seed(seed)
     from sklearn.model_selection import train_test_split
 
     sizes = _sizes(count, validation, test, final)
@@ -62,6 +64,18 @@ def partition(
             f"give more rows, or final=0"
         )
     return {split: np.sort(parts[split]) for split in SPLITS if len(parts[split])}
+
+
+def check_seed(seed: int) -> None:
+    """Refuse what seeds no division.
+
+    Raises
+    ------
+    ValueError
+        When it is no whole number from 0 to 2³² − 1, which is what numpy's ``RandomState`` takes.
+    """
+    if isinstance(seed, bool) or not isinstance(seed, int | np.integer) or not 0 <= seed < 2**32:
+        raise ValueError(f"seed is {seed!r}, expected a whole number from 0 to 2³² − 1; give for instance seed=0")
 
 
 def _sizes(count: int, validation: float, test: float | None, final: float | None) -> dict[str, int]:

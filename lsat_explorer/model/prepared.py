@@ -156,6 +156,6 @@ def named_columns(columns: Mapping[str, slice], block: str | None) -> slice:
         return slice(0, max((c.stop for c in columns.values()), default=0))
     if block not in columns:
         named = [name for name in columns if name]
-        end = nearest(block, named) if named else ": the featurizer has no named blocks, leave block out or use Concat."
-        raise ValueError(f"There is no block {block!r}{end}")
+        free = ": the featurizer has no named blocks; penalise all features by Recipe(regularizer=lsat.Ridge())."
+        raise ValueError(f"There is no block {block!r} for the regularizer{nearest(block, named) if named else free}")
     return columns[block]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +15,8 @@ from safetensors.torch import save_file
 from torch import Tensor
 
 from ..data.tables import numbers
+from ..data.whole_file import whole_file
+from ..engines.devices import resolve_device
 from ..model.losses import CrossEntropy, Loss, SquaredError
 from ..model.piece import Omega, within
 from ..model.prepared import Prepared
@@ -169,7 +170,13 @@ class FittedModel:
         return X if names == list(self.feature_names) else X[[columns[names.index(n)] for n in self.feature_names]]
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write one safetensors file, the recipe in its header; an old file stays until the new one is whole."""
+        """Write one safetensors file, the recipe in its header; an old file stays until the new one is whole.
+
+        Raises
+        ------
+        ValueError
+            When the path is a folder, or a class is neither a number nor a string.
+        """
         tensors = {f"featurizer.{name}": value for name, value in self.prepared.state().items()}
         tensors |= {f"omega.{name}": value for name, value in self.omega.items()} | {"theta": self.theta}
         described = {
@@ -184,16 +191,8 @@ class FittedModel:
             "recipe": self.recipe.to_json(),
             "model": json.dumps(described),
         }
-        target = Path(path)
-        handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
-        os.close(handle)
-        try:
-            save_file(
-                {k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}, temporary, metadata=header
-            )
-            os.replace(temporary, target)
-        finally:
-            Path(temporary).unlink(missing_ok=True)
+        with whole_file(path) as file:
+            save_file({k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}, file, metadata=header)
 
     def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
         """Write an ONNX file of `predict`, for programs without Python; it is written by the package ``onnx``.
@@ -212,7 +211,7 @@ class FittedModel:
         Raises
         ------
         ValueError
-            For a block that plain ONNX operations cannot tell; the sentence names it.
+            For a block that plain ONNX operations cannot tell; the sentence names it. When the path is a folder.
         ModuleNotFoundError
             Without the packages of ``lsat_explorer[onnx]``.
         """
@@ -250,12 +249,13 @@ class FittedModel:
         Raises
         ------
         ValueError
-            When the file is no model, is damaged, or has a format of another version.
+            When the file is no model, is damaged, or has a format of another version; for a device that is not there.
         """
+        there = str(resolve_device(device))
         if Path(path).is_dir():
             raise ValueError(f"{path} is a folder: give its model.safetensors, or use Run.load for a whole run.")
         try:
-            with safe_open(path, framework="pt", device=device) as file:
+            with safe_open(path, framework="pt", device=there) as file:
                 header = file.metadata() or {}
                 tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - not a mapping
         except SafetensorError as error:

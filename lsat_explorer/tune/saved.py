@@ -19,6 +19,7 @@ from torch import Tensor
 
 from ..data.data import Data
 from ..data.on_disk import RowsOnDisk
+from ..data.whole_file import whole_file
 from ..model.recipe import Recipe
 from .fitted import FittedModel
 from .iterate import SCALARS, Iterate, Status
@@ -37,6 +38,8 @@ _WITHOUT = (
 
 def save_run(run: Run, folder: Path) -> None:
     """Write recipe.json, iterates.csv, run.json and model.safetensors, and where a branch began, start.safetensors."""
+    if folder.exists() and not folder.is_dir():
+        raise ValueError(f"{folder} is a file: give the name of a folder, a new one or that of an older run.")
     model = run.model
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "recipe.json").write_text(run.recipe.to_json(), encoding="utf-8")
@@ -45,7 +48,8 @@ def save_run(run: Run, folder: Path) -> None:
     if run.start is None:
         (folder / _START).unlink(missing_ok=True)
     else:
-        save_file({name: value.cpu().contiguous() for name, value in run.start.items()}, folder / _START)
+        with whole_file(folder / _START) as file:
+            save_file({name: value.cpu().contiguous() for name, value in run.start.items()}, file)
     (folder / "run.json").write_text(json.dumps(about(run), indent=2, ensure_ascii=False), encoding="utf-8")
 
 
@@ -81,6 +85,8 @@ def _versions() -> dict[str, str]:
 
 def load_run(folder: Path, data: Data | None) -> Run:
     """Read the folder again, without its rows where ``data`` is None."""
+    if not isinstance(data, Data | None):
+        raise ValueError(f"data is a {type(data).__name__}, expected Data: give the data that the run was run on.")
     said = _read(folder, "run.json", _about)
     iterates = _read(folder, "iterates.csv", _iterates)
     recipe = _read(folder, "recipe.json", lambda path: Recipe.from_json(path.read_text(encoding="utf-8")))

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from torch import Tensor
 
+from ..data.whole_file import whole_file
 from ..model.featurizers import (
     Chain,
     Concat,
@@ -86,7 +87,8 @@ def write_onnx(model: FittedModel, path: str | os.PathLike[str], dtype: str) -> 
         whole, {"feature_names": json.dumps(list(model.feature_names)), "recipe": model.recipe.to_json()}
     )
     onnx.checker.check_model(whole, full_check=True)
-    onnx.save_model(whole, os.fspath(path))
+    with whole_file(path) as file:
+        onnx.save_model(whole, os.fspath(file))
 
 
 def _outputs(graph: _Graph, scores: str, model: FittedModel) -> list[tuple[str, int, list[Any]]]:
