@@ -87,6 +87,9 @@ def test_a_branch_is_refused_where_there_is_nothing_to_begin_at(run: lsat.Run, t
         run.branch(99)
     with pytest.raises(ValueError, match="there are none yet"):
         lsat.Run(run.recipe, run.data).branch(0)
+    for recipe in (5, 0):
+        with pytest.raises(ValueError, match=rf"branch\(\) got {recipe}, expected a Recipe"):
+            run.branch(2, recipe=recipe)
     run.save(tmp_path)
     loaded = lsat.Run.load(tmp_path, run.data)
     assert next(iter(loaded.branch(6).steps())).loss == pytest.approx(run.iterates[6].loss, rel=1e-9)

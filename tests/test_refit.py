@@ -60,3 +60,8 @@ def test_it_refuses_a_criterion_without_validation_rows(criterion):
 def test_it_refuses_a_run_that_has_not_started():
     with pytest.raises(ValueError, match="has not started"):
         lsat.refit(lsat.Run(lsat.Recipe(), make_data()))
+
+
+def test_it_refuses_what_is_no_run():
+    with pytest.raises(ValueError, match="run is a int, expected a Run"):
+        lsat.refit(3)

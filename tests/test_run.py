@@ -501,11 +501,17 @@ def test_a_damaged_run_is_refused_by_its_file(tmp_path, name, content, message):
         lsat.Run.load(tmp_path)
 
 
-def test_what_is_no_recipe_or_no_data_is_refused():
+def test_what_is_no_recipe_or_no_data_is_refused(tmp_path):
     with pytest.raises(ValueError, match="data is a tuple, expected Data"):
         lsat.tune(lsat.Recipe(), (np.ones((3, 2)), np.ones(3)))
     with pytest.raises(ValueError, match="recipe is 'ridge'"):
         lsat.Run("ridge", make_data())
+    run = lsat.tune(lsat.Recipe(method=QUICK), make_data(), progress=False)
+    with pytest.raises(ValueError, match=r"change\(\) got None, expected a Recipe"):
+        run.change(None)
+    run.save(tmp_path)
+    with pytest.raises(ValueError, match="data is a int, expected Data"):
+        lsat.Run.load(tmp_path, 5)
 
 
 def test_a_run_with_early_stopping_is_saved_with_what_it_kept(tmp_path):

@@ -130,7 +130,7 @@ def test_what_is_no_name_of_a_row_is_refused_and_changes_nothing(name):
     verdicts = decided()
     before = told(verdicts)
     with pytest.raises(
-        ValueError, match=r"A row is called .*: expected a number, a word or a date, as in data\.train\.rows"
+        ValueError, match=r"A row is called .*: verdicts are kept by a number, a word or a date; Data\.from"
     ):
         verdicts.drop([1, name])
     assert told(verdicts) == before
@@ -320,3 +320,19 @@ def test_what_cannot_be_applied_is_said_in_a_sentence(words, tmp_path):
     one.drop(0)
     with pytest.raises(ValueError, match=r"stay on disk, .* data_weights=lsat\.FixedWeights\(verdicts\.weights"):
         one.applied(on_disk)
+
+
+def test_rows_of_a_multiindex_are_refused_and_never_taken_apart():
+    index = pd.MultiIndex.from_product([["a", "b"], range(10)])
+    X = pd.DataFrame(np.random.default_rng(0).random((20, 2)), index=index)
+    row = lsat.Data.from_arrays(X, pd.Series([0, 1] * 10, index=index), test=0).train.rows[0]
+    verdicts = lsat.Verdicts()
+    for act in (verdicts.keep, verdicts.drop, verdicts.ambiguous, verdicts.clear):
+        with pytest.raises(ValueError, match=r"rows is the tuple \('[ab]', \d\), .* gives rows plain names"):
+            act(row)
+        with pytest.raises(ValueError, match=r"A row is called \('[ab]', \d\): .* gives rows such names"):
+            act([row])
+    for labels in ([row, 1], [{row: 1}]):
+        with pytest.raises(ValueError, match=r"rows is the tuple \('[ab]', \d\)"):
+            verdicts.relabel(*labels)
+    assert len(verdicts) == 0

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import lsat_explorer as lsat
@@ -285,3 +286,16 @@ def test_numbers_are_relabelled_by_text() -> None:
         browser.wait()
         assert state(browser, "_answer")["words"] == "2 rows relabelled"
         browser.close()
+
+
+def test_rows_of_a_multiindex_get_no_verdict_and_the_view_says_why() -> None:
+    index = pd.MultiIndex.from_product([["a", "b"], range(20)])
+    X = pd.DataFrame(np.random.default_rng(0).random((40, 3)), index=index)
+    data = lsat.Data.from_arrays(X, pd.Series([0, 1] * 20, index=index), test=0)
+    browser = WeightBrowser(lsat.tune(lsat.Recipe(), data, progress=False), verdicts=lsat.Verdicts())
+    browser.wait()
+    say(browser, do="verdict", kind="drop", position=0)
+    said = state(browser, "_judged")["problem"]
+    assert "verdicts are kept by a number, a word or a date; Data.from_arrays(rows=...) gives rows such names" in said
+    assert len(browser.verdicts) == 0
+    browser.close()

@@ -14,7 +14,7 @@ import torch
 from ..data.data import Data
 from ..tune.fitted import FittedModel
 from .rows import position_of
-from .training_fit import times, training_fit
+from .training_fit import judged_fit, times
 
 if TYPE_CHECKING:
     import pandas
@@ -48,7 +48,7 @@ def consequences(model: FittedModel, training_row: Any, *, data: Data | None = N
     Raises
     ------
     ValueError
-        When there is no such training row, or the model was not fitted to the data.
+        When there is no such training row, the data have no validation rows, or the model was not fitted to them.
 
     Examples
     --------
@@ -62,7 +62,7 @@ def consequences(model: FittedModel, training_row: Any, *, data: Data | None = N
     """
     import pandas
 
-    fit = training_fit(model, data)
+    fit = judged_fit(model, data)
     place = position_of(training_row, fit.data.train, "train", "training_row")
     with torch.no_grad():
         chosen = torch.tensor([place], device=fit.train.targets.device)

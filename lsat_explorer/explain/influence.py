@@ -17,7 +17,7 @@ from ..data.data import Data
 from ..solve.factor import solve_factored
 from ..tune.fitted import FittedModel
 from .rows import position_of
-from .training_fit import MOVES_NOT, TrainingFit, training_fit
+from .training_fit import MOVES_NOT, TrainingFit, judged_fit
 
 if TYPE_CHECKING:
     import pandas
@@ -54,7 +54,7 @@ def attribution(model: FittedModel, validation_row: Any, *, data: Data | None = 
     Raises
     ------
     ValueError
-        When there is no such validation row, or the model was not fitted to the data.
+        When there is no such validation row, the data have no validation rows, or the model was not fitted to them.
 
     Examples
     --------
@@ -66,7 +66,7 @@ def attribution(model: FittedModel, validation_row: Any, *, data: Data | None = 
     >>> len(table), list(similar.columns)
     (898, ['kernel', 'effect'])
     """
-    fit = training_fit(model, data)
+    fit = judged_fit(model, data)
     place = position_of(validation_row, fit.data.validation, "validation", "validation_row")
     with torch.no_grad():
         chosen = torch.tensor([place], device=fit.train.targets.device)

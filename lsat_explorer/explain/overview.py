@@ -13,7 +13,7 @@ from ..solve.weighted import Moments, solve_normal
 from ..tune.fitted import FittedModel
 from .influence import table
 from .shapley import knn_shapley
-from .training_fit import MOVES_NOT, TrainingFit, left_out, times, training_fit
+from .training_fit import MOVES_NOT, TrainingFit, judged_fit, left_out, times
 from .weights import effect_on_validation, label_doubt, margins
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def overview(model: FittedModel, *, neighbours: int = 10, data: Data | None = No
     """
     import pandas
 
-    fit = training_fit(model, data)
+    fit = judged_fit(model, data)
     parts = [
         label_doubt(model, data=data),
         effect_on_validation(model, data=data),

@@ -16,7 +16,7 @@ from ..engines.memory import MemoryRows
 from ..model.piece import whole
 from ..tune.fitted import FittedModel
 from .influence import table
-from .training_fit import MOVES_NOT, TrainingFit, training_fit
+from .training_fit import MOVES_NOT, TrainingFit, judged_fit, training_fit
 
 if TYPE_CHECKING:
     import pandas
@@ -57,7 +57,7 @@ def knn_shapley(model: FittedModel, *, neighbours: int = 10, data: Data | None =
     Raises
     ------
     ValueError
-        In regression, or when the model was not fitted to the data.
+        In regression, when the model was not fitted to the data, or these have no validation rows.
 
     Examples
     --------
@@ -70,7 +70,7 @@ def knn_shapley(model: FittedModel, *, neighbours: int = 10, data: Data | None =
     fit = training_fit(model, data)
     if fit.data.task != "classification":
         raise ValueError("knn_shapley values rows by their classes, and the model is a regression: use label_doubt.")
-    return table(fit, {"shapley": values_of(fit, whole(neighbours, "neighbours"))})
+    return table(fit, {"shapley": values_of(judged_fit(model, data), whole(neighbours, "neighbours"))})
 
 
 def values_of(fit: TrainingFit, neighbours: int) -> NDArray[np.float64]:

@@ -26,7 +26,7 @@ from ..solve.weighted import PenaltyMatrix, Solution, solve_normal
 from ..tune.evaluation import error_of
 from ..tune.fitted import FittedModel
 
-__all__ = ["MOVES_NOT", "TrainingFit", "left_out", "times", "training_fit"]
+__all__ = ["MOVES_NOT", "TrainingFit", "judged_fit", "left_out", "times", "training_fit"]
 
 MOVES_NOT = Moving()
 """The features are those of the model's ω: no block of them moves."""
@@ -222,6 +222,23 @@ def training_fit(model: Any, data: Data | None = None) -> TrainingFit:
         _check_same(model, known)
         _KNOWN[model] = known
     return known
+
+
+def judged_fit(model: Any, data: Data | None = None) -> TrainingFit:
+    """Return the fit of a model as `training_fit` does, where there are validation rows to judge it by.
+
+    Raises
+    ------
+    ValueError
+        As `training_fit` does; when the data have no validation rows, as those of an estimator that leaves one out.
+    """
+    fit = training_fit(model, data)
+    if not len(fit.validation):
+        raise ValueError(
+            "The data have no validation rows, by which this is judged: fit with validation=…, such as 0.3 for a share "
+            "of the rows; label_doubt takes none."
+        )
+    return fit
 
 
 def _check_kind(model: FittedModel, data: Any) -> None:

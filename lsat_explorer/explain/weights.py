@@ -15,7 +15,7 @@ from ..data.data import Data
 from ..solve.weighted import weight_gradient
 from ..tune.fitted import FittedModel
 from .influence import contributions, table
-from .training_fit import MOVES_NOT, TrainingFit, times, training_fit
+from .training_fit import MOVES_NOT, TrainingFit, judged_fit, times, training_fit
 
 if TYPE_CHECKING:
     import pandas
@@ -32,7 +32,8 @@ def label_doubt(model: FittedModel, *, data: Data | None = None) -> pandas.DataF
 
     With classes, doubt_i = max_{c ≠ c_i} ŷ_{−i,c} − ŷ_{−i,c_i}, the leave-one-out margin with its sign turned: above 0
     another class, ``suggested``, fits better than the one given. ``confidence`` is the probability of the suggested
-    class, softmax(β ŷ_{−i}) with the β that makes the labels of the validation rows likeliest.
+    class, softmax(β ŷ_{−i}) with the β that makes the labels of the validation rows likeliest; where there are none,
+    those of the training rows that weigh anything, each by its ŷ_{−i}.
 
     In regression ``suggested`` is ŷ_{−i} and doubt the studentised leave-one-out residual |t_i|, in outputs j its root
     mean square, with what a row of weight one would vary by:
@@ -103,12 +104,18 @@ def margins(scores: Tensor, targets: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _sharpness(fit: TrainingFit) -> float:
-    """Return β ≥ 0 that minimizes the mean cross-entropy of softmax(β ŷ_v) on the validation rows.
+    """Return β ≥ 0 that minimizes the mean cross-entropy of softmax(β ŷ) on the rows that judge.
+
+    These are the validation rows, or where there are none the training rows, each as the fit without it has it.
 
     Its derivative Σ_v E_{softmax}[ŷ_v] − ŷ_{v,c_v} rises with β: the sign is searched over 60 octaves about the scale
     of the scores.
     """
-    scores, chosen = fit.judged, fit.validation.targets.argmax(1, keepdim=True)
+    if len(fit.validation):
+        scores, chosen = fit.judged, fit.validation.targets.argmax(1, keepdim=True)
+    else:
+        known = fit.left_out.isfinite().all(1) & (fit.squared_weights > 0)
+        scores, chosen = fit.left_out[known], fit.train.targets[known].argmax(1, keepdim=True)
     spread = float((scores.amax(1) - scores.amin(1)).mean())
     if not spread > 0:
         return 0.0
@@ -179,7 +186,7 @@ def effect_on_validation(model: FittedModel, *, data: Data | None = None) -> pan
     Raises
     ------
     ValueError
-        When the model was not fitted to the data, or there is no fit at ω = 0.
+        When the model was not fitted to the data, these have no validation rows, or there is no fit at ω = 0.
 
     Examples
     --------
@@ -191,7 +198,7 @@ def effect_on_validation(model: FittedModel, *, data: Data | None = None) -> pan
     >>> bool((table.effect == table.effect_at_zero).all())  # the recipe weighs no rows
     True
     """
-    fit = training_fit(model, data)
+    fit = judged_fit(model, data)
     now = effects(fit), standard_errors(fit)
     zero = now if fit.at_zero is fit else (effects(fit.at_zero), standard_errors(fit.at_zero))
     names = ("effect", "effect_error", "effect_at_zero", "effect_at_zero_error")

@@ -22,7 +22,7 @@ from ..data.tables import shown
 from ..solve.weighted import solve_normal
 from ..tune.fitted import FittedModel
 from .rows import positions_of
-from .training_fit import MOVES_NOT, TrainingFit, times, training_fit
+from .training_fit import MOVES_NOT, TrainingFit, judged_fit, times
 
 __all__ = ["Judged", "WhatIf", "what_if"]
 
@@ -86,7 +86,7 @@ def what_if(
     ------
     ValueError
         When a row is unknown, dropped twice, or dropped and relabelled; when a class is unknown or a number is none;
-        when no fit is left.
+        when no fit is left; when the data have no validation rows.
 
     Examples
     --------
@@ -98,7 +98,7 @@ def what_if(
     >>> abs(answer.after.loss - answer.before.loss) < 0.01
     True
     """
-    fit = training_fit(model, data)
+    fit = judged_fit(model, data)
     train = fit.data.train
     dropped = positions_of(drop, train, "train", "drop")
     labels = _labels(fit, relabel)

@@ -42,7 +42,9 @@ def takes_up(old: Recipe, new: Recipe) -> bool:
 
 
 def refuse_other_pieces(old: Recipe, new: Recipe, taker: str) -> None:
-    """Raise for a recipe that a run cannot go on with."""
+    """Raise for a recipe that a run cannot go on with, and for what is no recipe."""
+    if not isinstance(new, Recipe):
+        raise ValueError(f"{taker} got {new!r}, expected a Recipe: give one such as run.recipe.replace(…).")
     if names := _others(old, new):
         raise ValueError(
             f"{taker} takes other hyper-penalties, another method and other numbers of the loss, but {names} differ: "

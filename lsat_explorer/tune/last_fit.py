@@ -32,7 +32,8 @@ def refit(run: Run) -> FittedModel:
     Raises
     ------
     ValueError
-        When the run has not started, its criterion uses no validation rows, or the normal equations are singular.
+        When it is no run, it has not started, its criterion uses no validation rows, or the normal equations are
+        singular.
 
     Examples
     --------
@@ -41,6 +42,8 @@ def refit(run: Run) -> FittedModel:
     >>> refit(run)
     FittedModel(65 features, 10 outputs)
     """
+    if not isinstance(run, Run):
+        raise ValueError(f"run is a {type(run).__name__}, expected a Run: give what lsat.tune(recipe, data) returns.")
     model, problem = run.model, run.problem
     if problem is None or not problem.criterion.held_out:
         raise ValueError(

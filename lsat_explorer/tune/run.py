@@ -181,7 +181,7 @@ class Run:
         Raises
         ------
         ValueError
-            When anything else differs: that is another run.
+            When it is no recipe, or anything else differs: that is another run.
         """
         refuse_other_pieces(self.recipe, recipe, "change()")
         if self.problem is not None:
@@ -204,7 +204,7 @@ class Run:
             When there is no such iterate, when it holds the numbers of its ω alone (the nearest that holds all is
             ``run.iterates.whole(number)``), or anything else differs in the recipe.
         """
-        return branch(self, number, recipe or self.recipe)
+        return branch(self, number, self.recipe if recipe is None else recipe)
 
     def stop(self) -> None:
         """Ask the run to end; its last iterate says STOPPED_BY_USER."""

@@ -30,7 +30,8 @@ def row_names(rows: Any) -> list[Row]:
     Raises
     ------
     ValueError
-        For a name that is none of these, and for a table, whose names are in its index.
+        For a name that is none of these; for a table, whose names are in its index; and for a tuple, which may be one
+        name or several.
 
     Examples
     --------
@@ -40,6 +41,11 @@ def row_names(rows: Any) -> list[Row]:
     """
     if hasattr(rows, "columns"):  # to go through it would give the names of its columns
         raise ValueError(f"rows is a {type(rows).__name__}, expected names of rows: give table.index.")
+    if isinstance(rows, tuple):  # to go through the name of a row of a MultiIndex would give two names of no row
+        raise ValueError(
+            f"rows is the tuple {shown(rows)}, expected a name or a list of names: give several names as a list; where "
+            "a tuple names one row, as in a pandas MultiIndex, Data.from_arrays(rows=...) gives rows plain names."
+        )
     if hasattr(rows, "tolist"):  # arrays, tensors, series, indexes, and the single numbers of numpy
         rows = rows.tolist()
     if isinstance(rows, Iterable) and not isinstance(rows, str | bytes):
@@ -68,8 +74,8 @@ def name_of(row: Any) -> Row:
     if isinstance(plain, date) and not isinstance(plain, datetime):
         return date.fromisoformat(plain.isoformat())
     raise ValueError(
-        f"A row is called {shown(row)}: expected a number, a word or a date, as in data.train.rows; "
-        "Data.from_arrays(rows=...) gives rows such names."
+        f"A row is called {shown(row)}: verdicts are kept by a number, a word or a date; Data.from_arrays(rows=...) "
+        "gives rows such names."
     )
 
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from lsat_explorer.widgets.base import NotNone, SettingError, checked
+from lsat_explorer.widgets.base import NotNone, SettingError, checked, refuse_unknown
 from lsat_explorer.widgets.row_filters import check_ends
-from lsat_explorer.widgets.row_fits import can_explain, can_predict
+from lsat_explorer.widgets.row_fits import can_explain, can_judge, can_predict
 from lsat_explorer.widgets.row_tiles import PARTS, RowTiles, plain
 from lsat_explorer.widgets.rows import EXPLAINED, PREDICTED, Browsable, Order, Page, name_of, order_of
 
@@ -46,6 +46,22 @@ class RowChoice(traitlets.HasTraits):
     _folded = traitlets.Bool(True).tag(sync=True)  # whether the confusion matrix is out of sight
 
     _tiles: RowTiles
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if not name.startswith("_") and not hasattr(type(self), name):  # a misspelt setting would do nothing
+            refuse_unknown(type(self), [name])
+        super().__setattr__(name, value)
+
+    @property
+    def page_size(self) -> int:
+        """Rows on a page."""
+        return int(self._size)
+
+    @page_size.setter
+    def page_size(self, size: int) -> None:
+        if not isinstance(size, int | np.integer) or isinstance(size, bool):
+            raise _wrong_size(size)
+        self._size = int(size)
 
     def _present(self) -> Page:
         """Return the page that is on show."""
@@ -84,6 +100,10 @@ class RowChoice(traitlets.HasTraits):
                 f"order {name!r} takes a fit to rows in memory, which this run has not; start it first, or give "
                 "'lightest'"
             )
+        if order.column == "effect" and not can_judge(self.run):
+            raise SettingError(
+                f"order {name!r} takes validation rows, and the data have none; fit with validation=…, or give '-doubt'"
+            )
 
     @traitlets.default("selected")
     def _nothing_selected(self) -> list[Any]:
@@ -96,11 +116,14 @@ class RowChoice(traitlets.HasTraits):
             raise SettingError(
                 f"WeightBrowser got a {type(run).__name__}, expected a run; pass what lsat.tune(recipe, data) returns"
             )
+        if run.data is None:
+            raise SettingError("WeightBrowser got a run without its rows: load it with Run.load(folder, data)")
         return run
 
     @traitlets.validate("part")
     def _check_part(self, proposal: Any) -> str:
-        if getattr(self.run.data, PARTS[proposal["value"]]) is None:
+        split = getattr(self.run.data, PARTS[proposal["value"]])
+        if split is None or not len(split):
             raise SettingError(f"part is {proposal['value']!r}, and the data have no such rows; give 'training'")
         return str(proposal["value"])
 
@@ -115,7 +138,7 @@ class RowChoice(traitlets.HasTraits):
     @traitlets.validate("_size")
     def _check_size(self, proposal: Any) -> int:
         if not 1 <= proposal["value"] <= _MOST_ROWS:
-            raise SettingError(f"page_size is {proposal['value']}, expected 1 to {_MOST_ROWS}; give one of these")
+            raise _wrong_size(proposal["value"])
         return int(proposal["value"])
 
     @traitlets.validate("page")
@@ -178,6 +201,8 @@ class RowChoice(traitlets.HasTraits):
     @traitlets.validate("selected")
     def _check_selected(self, proposal: Any) -> list[Any]:
         try:
+            if isinstance(proposal["value"], str | bytes):  # whose letters are no names
+                raise TypeError
             rows = list(proposal["value"])
             known = [row in self._tiles.places for row in rows]
         except TypeError:
@@ -232,6 +257,10 @@ class RowChoice(traitlets.HasTraits):
             known = ", ".join(name_of(name, 20) for name in classes[:10]) or "no classes, this being regression"
             raise SettingError(f"{trait} is {name_of(label)!r}, but the data has {known}; give one of these or None")
         return classes.index(label)
+
+
+def _wrong_size(size: Any) -> SettingError:
+    return SettingError(f"page_size is {size!r}, expected 1 to {_MOST_ROWS}; give one of these")
 
 
 def _ends_of(value: Any) -> Any:

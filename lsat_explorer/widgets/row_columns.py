@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lsat_explorer.explain import label_doubt
-from lsat_explorer.explain.training_fit import training_fit
+from lsat_explorer.explain.training_fit import judged_fit
 from lsat_explorer.explain.weights import effects, standard_errors
 from lsat_explorer.tune.fitted import FittedModel
 from lsat_explorer.widgets.row_predictions import Predictions
@@ -81,7 +81,7 @@ def doubts_of(model: FittedModel) -> Doubts:
 
 def effects_of(model: FittedModel) -> Effects:
     """Return what `effect_on_validation` says of a run's model at its own ω; that at ω = 0 would take another fit."""
-    fit = training_fit(model)
+    fit = judged_fit(model)
     effect, error = (values.cpu().numpy() for values in (effects(fit), standard_errors(fit)))
     return Effects(effect, error, len(fit.validation))
 

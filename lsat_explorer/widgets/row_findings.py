@@ -26,7 +26,9 @@ class Wish:
     rows : bool
         Whether all rows that are shown are to be predicted.
     columns : bool
-        Whether doubt and effect of the training rows are to be told.
+        Whether doubt of the training rows is to be told.
+    effects : bool
+        Whether their effect is to be told too, which takes validation rows.
     position : int
         A row to be told about, -1 for none.
     changes : Changes, optional
@@ -41,6 +43,7 @@ class Wish:
     other: RowTiles | None = None
     rows: bool = False
     columns: bool = False
+    effects: bool = False
     position: int = -1
     changes: Changes | None = None
     renew: bool = False
@@ -124,7 +127,7 @@ def lacking(known: Known, wish: Wish) -> list[str]:
         "rows": wish.rows and wish.tiles not in known.predictions,
         "doubts": wish.columns and known.doubts is None,
         "reasons": wish.other is not None and (known.reasons is None or known.reasons[:2] != here),
-        "effects": wish.columns and known.effects is None,
+        "effects": wish.effects and known.effects is None,
         "answer": wish.changes is not None and (known.answer is None or known.answer.changes != wish.changes),
     }
     return [step for step, so in lacks.items() if so and step not in known.failed]

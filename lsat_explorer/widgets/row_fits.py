@@ -19,7 +19,7 @@ from lsat_explorer.widgets.row_resolve import Answer
 from lsat_explorer.widgets.row_tiles import RowTiles
 from lsat_explorer.widgets.threads import closed_at_exit
 
-__all__ = ["RowFits", "can_explain", "can_predict"]
+__all__ = ["RowFits", "can_explain", "can_judge", "can_predict"]
 
 _MOST_SECONDS = 20.0  # of a step, at the end of the process
 
@@ -32,6 +32,11 @@ def can_predict(run: Any) -> bool:
 def can_explain(run: Any) -> bool:
     """Whether the model of a run can say what it makes of its training rows: it can where these are in memory."""
     return can_predict(run) and not isinstance(run.data.train.inputs, RowsOnDisk)
+
+
+def can_judge(run: Any) -> bool:
+    """Whether the model of a run can say what its training rows do to validation rows: it can where there are some."""
+    return can_explain(run) and len(run.data.validation) > 0
 
 
 class _End:

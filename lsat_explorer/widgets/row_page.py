@@ -11,7 +11,7 @@ import traitlets
 from lsat_explorer.widgets.row_columns import Doubts, Told, noise_text, percent
 from lsat_explorer.widgets.row_filters import confusion_counts, in_cell, in_range
 from lsat_explorer.widgets.row_findings import Wish
-from lsat_explorer.widgets.row_fits import can_explain
+from lsat_explorer.widgets.row_fits import can_explain, can_judge
 from lsat_explorer.widgets.row_parts import RowParts
 from lsat_explorer.widgets.row_verdicts import RowVerdicts, marked, passing
 from lsat_explorer.widgets.row_words import offer, warning
@@ -119,6 +119,8 @@ class RowPage(RowParts, RowVerdicts):
             }
         if told.effects is not None:
             zoom["effect"] = told.effects.words(place)
+        elif told.doubts is not None and not can_judge(self.run):
+            zoom["effect"] = "not told: the data have no validation rows"
         zoom["verdict"] = marked(self._decided.get(self._tiles.names[place]))
         self._reasons_image = reasons.image
         self._zoom = zoom | {"reasons": reasons.told, "behind": self._other is not None}
@@ -137,11 +139,13 @@ class RowPage(RowParts, RowVerdicts):
                 return
             explains, looked = can_explain(self.run), self._looked if self.part != "test" else -1
             closer = explains and looked >= 0 and self.part == "training" and self._model.at_rest
+            columns = self._asks_columns or closer
             wish = Wish(
                 tiles=self._tiles,
                 other=self._other,
                 rows=self._asks_model,
-                columns=self._asks_columns or closer,
+                columns=columns,
+                effects=columns and can_judge(self.run),
                 position=looked,
                 changes=self._changes() if explains else None,
                 renew=renew,

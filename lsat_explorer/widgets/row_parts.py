@@ -95,7 +95,7 @@ class RowParts(RowChoice, View):
 
     def _count_parts(self) -> None:
         splits = {part: getattr(self.run.data, name) for part, name in PARTS.items()}
-        self._parts = [[part, len(split)] for part, split in splits.items() if split is not None]
+        self._parts = [[part, len(split)] for part, split in splits.items() if split is not None and len(split)]
 
     @traitlets.observe("part")
     def _take_part(self, change: Any) -> None:

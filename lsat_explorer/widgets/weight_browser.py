@@ -9,7 +9,7 @@ import numpy as np
 import traitlets
 
 from lsat_explorer.verdicts import Verdicts
-from lsat_explorer.widgets.row_fits import RowFits, can_explain, can_predict
+from lsat_explorer.widgets.row_fits import RowFits, can_explain, can_judge, can_predict
 from lsat_explorer.widgets.row_page import RowPage
 from lsat_explorer.widgets.row_still import still
 from lsat_explorer.widgets.row_verdicts import open_verdicts
@@ -60,7 +60,7 @@ class WeightBrowser(Shown, RowPage):
     page : int
         The page, from 1.
     page_size : int
-        Rows on a page, 1 to 500.
+        Rows on a page, 1 to 500. Assign to it to have another number.
     **settings
         ``layout``, ``tooltip``, ``tabbable``.
 
@@ -78,7 +78,7 @@ class WeightBrowser(Shown, RowPage):
         If `run` is not a run, or for an order, label, range, page, size or row that does not exist, or for an order or
         a confusion that takes predictions of a run that has not begun.
     TypeError
-        For an unknown setting.
+        For an unknown setting, also one that is assigned.
 
     Examples
     --------
@@ -117,7 +117,7 @@ class WeightBrowser(Shown, RowPage):
         self.add_class("lsat-live")
         self.selected = []
         self.run = run
-        self._size = page_size
+        self.page_size = page_size
         self.part = part
         self.order = self._usual_order() if order is None else order
         self.label, self.weights, self.confusion, self.verdict = label, weights, confusion, verdict
@@ -171,7 +171,8 @@ class WeightBrowser(Shown, RowPage):
         lost = (column in PREDICTED and not can_predict(self.run)) or (
             column in EXPLAINED and not can_explain(self.run)
         )
-        return lost or (other and column.startswith(FEATURE))
+        unjudged = column == "effect" and not can_judge(self.run)
+        return lost or unjudged or (other and column.startswith(FEATURE))
 
     @traitlets.observe("order", "_class", "_cell", "_brush", "_size", "verdict")
     def _turn_to_first(self, change: Any) -> None:

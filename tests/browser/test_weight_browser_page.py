@@ -252,3 +252,22 @@ def test_it_fits_its_place(notebook: Open, theme: str, width: int) -> None:
         "() => document.querySelectorAll('.lsat-browser-head [aria-pressed=true]')[0].textContent === 'row ▴'"
     )
     clean(page)
+
+
+def test_without_validation_rows_effect_is_not_offered_and_its_absence_is_explained(notebook: Open) -> None:
+    fit = (
+        "import lsat_explorer as lsat\nfrom sklearn.datasets import load_iris\n"
+        "run = lsat.TunedLeastSquaresClassifier().fit(*load_iris(return_X_y=True)).run_\n"
+        "browser = lsat.widgets.WeightBrowser(run, verdicts=lsat.Verdicts())\nbrowser.selected = [7]\nbrowser.wait()"
+    )
+    page = notebook("rows-unjudged.ipynb", fit, "browser")
+    until_shown(page)
+    first = page.page.locator(BROWSER).first
+    first.get_by_text("not told: the data have no validation rows").wait_for()
+    first.get_by_text("The data have no validation rows, by which this is judged").wait_for()
+    for name, off in (("effect", True), ("doubt", False), ("loss", False)):
+        option = first.locator(f"option[value='{name}']")
+        assert option.is_disabled() == off
+        assert option.get_attribute("title") == ("It takes validation rows, and the data have none." if off else "")
+    assert first.locator(".lsat-browser-standing.lsat-error").count() == 0
+    clean(page)

@@ -27,7 +27,9 @@ const unavailable = (model, column) => {
   if (part !== "training" && (column === "weight" || isExplained(column))) return " Training rows alone have it.";
   if (part === "test" && isPredicted(column)) return " Test rows are shown without predictions.";
   if (isPredicted(column) && !can) return LATER;
-  return isExplained(column) && !explains ? (can ? " It takes rows in memory." : LATER) : "";
+  if (isExplained(column) && !explains) return can ? " It takes rows in memory." : LATER;
+  const judged = model.get("_parts").some(([name]) => name === "validation");
+  return column === "effect" && !judged ? " It takes validation rows, and the data have none." : "";
 };
 
 // order, class, confusion; rows, page, size
@@ -103,10 +105,11 @@ function controlBar(model, set) {
     fill(verdicts, JSON.stringify(counts), () => Object.entries(VERDICT_FILTERS).map(([value, text]) =>
       dom("option", { value, text: counts[value] ? `${text} (${counts[value]})` : text })));
     verdicts.value = model.get("verdict");
-    fill(sort, JSON.stringify([offered, can, now.tuned, now.part, now.explains]), () => [
+    fill(sort, JSON.stringify([offered, can, now.tuned, now.part, now.explains, model.get("_parts")]), () => [
       ...Object.keys(COLUMNS).map((name) => {
         const option = dom("option", { value: name, text: about(name)[0] });
-        option.disabled = Boolean(unavailable(model, name));
+        option.title = unavailable(model, name).trim();
+        option.disabled = Boolean(option.title);
         return option;
       }),
       ...(offered.length ? [dom("optgroup", { label: "features" },
