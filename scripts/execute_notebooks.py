@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -25,6 +26,8 @@ METADATA = {
     "language_info": {"file_extension": ".py", "mimetype": "text/x-python", "name": "python"},
 }
 CELL_SECONDS = 600
+MOST_SECONDS = 90
+"""Longest that a notebook may take, its kernel's start included, on two cores that do nothing else."""
 
 
 def runnable() -> list[Path]:
@@ -107,10 +110,19 @@ def main(argv: Sequence[str] | None = None) -> int:
         return check(args.notebooks or sorted(FOLDER.glob("*.ipynb")))
     for path in args.notebooks or runnable():
         print(f"executing {path.name}", flush=True)
+        began = time.monotonic()
         try:
             executed = execute(path)
         except CellExecutionError as error:
             print(f"{path.name} failed, and is left as it was:\n{error}", file=sys.stderr)
+            return 1
+        taken = time.monotonic() - began
+        if taken > MOST_SECONDS:
+            print(
+                f"{path.name} took {taken:.0f} s, at most {MOST_SECONDS} s are allowed: it is left as it was; make it "
+                "smaller, or execute it on a machine that is not busy.",
+                file=sys.stderr,
+            )
             return 1
         temporary = path.with_suffix(".tmp")
         temporary.write_text(text_of(tidy(executed)), encoding="utf-8")

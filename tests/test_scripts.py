@@ -74,6 +74,17 @@ def test_a_notebook_that_fails_is_left_as_it_was(tmp_path, capsys):
 
 
 @pytest.mark.slow
+def test_a_notebook_that_takes_too_long_is_left_as_it_was(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(execute_notebooks, "MOST_SECONDS", 0)
+    path = tmp_path / "slow.ipynb"
+    write(path, "1")
+    before = path.read_text()
+    assert execute_notebooks.main([str(path)]) == 1
+    assert "slow.ipynb took" in capsys.readouterr().err
+    assert path.read_text() == before
+
+
+@pytest.mark.slow
 def test_strict_nbval_passes_and_fails_when_a_number_changes(executed, tmp_path):
     changed = tmp_path / "changed.ipynb"
     changed.write_text(executed.read_text().replace("loss 1.5000", "loss 1.5001"))

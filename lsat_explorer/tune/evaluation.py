@@ -81,7 +81,6 @@ class Evaluation:
     solutions: tuple[Solution, ...]
     moving: tuple[Moving, ...]
     predictions: Tensor
-    leverage: Tensor | None
     score: Score | None
     """None where a solve failed."""
     fitted: dict[int, Tensor] = field(default_factory=dict)
@@ -94,9 +93,7 @@ class Evaluation:
 
     def settled(self) -> Evaluation:
         """Return F at ω alone, for where the gradient is known: what it needs takes as much memory as many rows."""
-        return replace(
-            self, solutions=(), moving=(), predictions=self.predictions[:0], leverage=None, score=None, fitted={}
-        )
+        return replace(self, solutions=(), moving=(), predictions=self.predictions[:0], score=None, fitted={})
 
 
 def error_of(predictions: Tensor, targets: Tensor, task: str) -> Tensor:
@@ -136,7 +133,7 @@ def evaluate(problem: Problem, omega: Omega) -> Evaluation:
     if not loss < math.inf:
         loss, error = math.inf, math.nan
     judgement = (loss + penalty, loss, penalty, error, outcome)
-    return Evaluation(omega, there, *judgement, solutions, moving, predictions, leverage, score)
+    return Evaluation(omega, there, *judgement, solutions, moving, predictions, score)
 
 
 def _own_fit(leverage: Tensor) -> Outcome:

@@ -64,3 +64,18 @@ async function decoded(bytes) {
   try { await image.decode(); } catch { /* a picture that cannot be read leaves an empty frame, with its words */ }
   return url;
 }
+
+// The address of the picture in a trait of bytes, read again by `read` and given back by `end`; `draw` shows the newest.
+function pictureOf(model, trait, draw) {
+  const now = { url: null };
+  let turn = 0;
+  now.read = async () => {
+    const mine = ++turn, fresh = await decoded(model.get(trait));
+    if (mine !== turn) { if (fresh) URL.revokeObjectURL(fresh); return; }
+    if (now.url) URL.revokeObjectURL(now.url);
+    now.url = fresh;
+    draw();
+  };
+  now.end = () => { turn++; if (now.url) URL.revokeObjectURL(now.url); };
+  return now;
+}

@@ -2,7 +2,7 @@
 
 function reasonsPanel(model) {
   const node = dom("div", { class: "lsat-browser-wide lsat-browser-reasons", role: "group", "aria-label": "Why" });
-  let url = null, turn = 0;
+  const picture = pictureOf(model, "_reasons_image", () => draw());
   const draw = () => {
     const { reasons, behind } = model.get("_zoom");
     const told = reasons?.groups ? reasons : null;
@@ -20,9 +20,9 @@ function reasonsPanel(model) {
           () => model.send({ do: "look", part: told.part, position: row.position }));
         button.setAttribute("aria-label", name);
         button.dataset.place = String(place);
-        if (url) {
+        if (picture.url) {
           const frame = dom("span", { class: "lsat-browser-frame", "aria-hidden": "true" });
-          paint(frame, told.shape, url, place, told.across, told.across);
+          paint(frame, told.shape, picture.url, place, told.across, told.across);
           button.append(frame);
         } else button.append(dom("span", { text: row.row }));
         button.append(dom("b", { text: row.label }), dom("span", { class: "lsat-muted", text: row.share }));
@@ -34,13 +34,5 @@ function reasonsPanel(model) {
     }
     if (had !== null) node.querySelector(`[data-place="${had}"]`)?.focus();
   };
-  const read = async () => {
-    const mine = ++turn, fresh = await decoded(model.get("_reasons_image"));
-    if (mine !== turn) { if (fresh) URL.revokeObjectURL(fresh); return; }
-    if (url) URL.revokeObjectURL(url);
-    url = fresh;
-    draw();
-  };
-  const end = () => { turn++; if (url) URL.revokeObjectURL(url); };
-  return { node, draw, read, end };
+  return { node, draw, read: picture.read, end: picture.end };
 }

@@ -19,7 +19,7 @@ function zoomCard(model, clear, judge, reasons) {
   const node = dom("div", {
     class: "lsat-card lsat-browser-detail", role: "group", "aria-label": "Row that is looked at",
   }, top, judge.node, more, reasons.node);
-  let url = null, turn = 0;
+  const picture = pictureOf(model, "_zoom_image", () => draw());
   const terms = (facts) => dom("dl", {}, ...facts.flatMap(([name, value, title]) =>
     [dom("dt", { text: name, title: title ?? "" }), dom("dd", { text: value })]));
 
@@ -76,7 +76,7 @@ function zoomCard(model, clear, judge, reasons) {
     } else {
       const frame = dom("div", { class: "lsat-browser-frame", "aria-hidden": "true" });
       if (row.graph) { plot(frame, row.graph); frame.title = DEVIATION; }
-      else paint(frame, row.shape, url);
+      else paint(frame, row.shape, picture.url);
       top.append(frame, dom("div", {}, ...back(),
         dom("div", { class: "lsat-browser-heading", text: `Row ${row.row}` }), terms(facts(row))));
       if (model.get("_shown").part === "test") {
@@ -99,14 +99,5 @@ function zoomCard(model, clear, judge, reasons) {
     // what had the focus was drawn anew: the first button has it now
     if (had && !node.contains(document.activeElement)) node.querySelector("button:not(:disabled)")?.focus();
   };
-
-  const read = async () => {
-    const mine = ++turn, fresh = await decoded(model.get("_zoom_image"));
-    if (mine !== turn) { if (fresh) URL.revokeObjectURL(fresh); return; }
-    if (url) URL.revokeObjectURL(url);
-    url = fresh;
-    draw();
-  };
-  const end = () => { turn++; if (url) URL.revokeObjectURL(url); };
-  return { node, draw, read, end };
+  return { node, draw, read: picture.read, end: picture.end };
 }
