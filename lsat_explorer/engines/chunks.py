@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -12,14 +13,15 @@ from ..data.on_disk import RowsOnDisk
 from ..model.piece import Omega
 from ..model.prepared import Prepared
 from ..solve.precision import Precision
+from .here import RowsHere, Sums
 from .memory import MemoryRows
 from .moving import Factors, Moving
-from .row_sums import RowSums, Sums
+from .passes import Flow, Flowed, Judge, Judged, plus
 
 __all__ = ["ChunkRows"]
 
 
-class ChunkRows(RowSums):
+class ChunkRows(RowsHere):
     """Inputs and targets of one split, a chunk of rows at a time as `MemoryRows`.
 
     The inputs stay where they are, in the host's memory or on disk. Each pass reads them in order, and the
@@ -48,8 +50,9 @@ class ChunkRows(RowSums):
         log_weight: Tensor | None = None,
         check: Callable[[], None],
     ) -> None:
-        super().__init__(prepared.columns(), moving, targets, precision=precision, device=device, check=check)
-        self._inputs, self._log_weight = inputs, log_weight
+        how: dict[str, Any] = {"precision": precision, "device": device, "log_weight": log_weight, "check": check}
+        super().__init__(prepared.columns(), moving, targets, **how)
+        self._inputs = inputs
         self._cuts = [slice(start, min(start + rows, len(inputs))) for start in range(0, len(inputs), rows)]
         self._prepared, self._held, self._moving = prepared, omega, moving
         self._precision, self._device = precision, device
@@ -126,20 +129,40 @@ class ChunkRows(RowSums):
 
     def sums(self, moving: Moving, weight: Tensor | None, least: Tensor | None) -> Sums:
         """Return all that an evaluation needs of the rows, each chunk read once."""
-        still: Tensor | None = None
-        moved: Tensor | None = None
+        total: Sums | None = None
         for cut, part in self._parts():
             found = part.sums(part.moving(moving.omega), None if weight is None else weight[cut], least)
-            still, moved = _plus(still, found.still), _plus(moved, found.moved)
-        return Sums(still, moved)
+            total = plus(total, found)
+        assert total is not None
+        return total
+
+    def judged(self, moving: Moving, theta: Tensor, judge: Judge) -> Judged:
+        """Return ψ and ∇_θψ, each chunk read once."""
+        found: Judged | None = None
+        for _, part in self._parts():
+            found = plus(found, part.judged(part.moving(moving.omega), theta, judge))
+        assert found is not None
+        return found
+
+    def flowed(self, moving: Moving, flows: Sequence[Flow], weighed: bool, log_weight: Tensor | None = None) -> Flowed:
+        """Return what flows back through fits, each chunk read once."""
+        weights = torch.empty(len(self), dtype=torch.float64, device=self._device) if weighed else None
+        total: Flowed | None = None
+        for cut, part in self._parts():
+            mine = None if log_weight is None else log_weight[cut]
+            found = part.flowed(part.moving(moving.omega), flows, weighed, mine)
+            if weights is not None and found.weights is not None:
+                weights[cut] = found.weights
+            total = plus(total, found._replace(weights=None))
+        assert total is not None
+        return total._replace(weights=weights)
 
     def pull_back(self, moving: Moving, gradients: Mapping[str, list[Factors]]) -> Omega:
         """Return Σ_b ⟨∂ψ/∂X_b, ∂X_b/∂ω⟩ by entry of ω, local names, with ∂ψ/∂X_b = Σ L Rᵀ of ``gradients[b]``."""
         result: Omega = {}
         for cut, part in self._parts():
             mine = {name: [(left[cut], right) for left, right in factors] for name, factors in gradients.items()}
-            for name, value in part.pull_back(Moving(moving.omega), mine).items():
-                result[name] = result[name] + value if name in result else value
+            result = plus(result, part.pull_back(Moving(moving.omega), mine))
         return result
 
 
@@ -149,8 +172,3 @@ def _sum(terms: Iterator[Tensor]) -> Tensor:
     for term in terms:
         total += term
     return total
-
-
-def _plus(total: Tensor | None, term: Tensor | None) -> Tensor | None:
-    """Return the sum of two matrices, added into the first, of which one may be absent."""
-    return term if total is None else total if term is None else total.add_(term)

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
+from contextlib import suppress
 from itertools import pairwise
+from operator import itemgetter
 from typing import Any
 
 import torch
@@ -16,9 +18,11 @@ from ..model.cluster import ClusterLost, connected
 from ..model.engines import Dask
 from ..model.piece import Omega
 from ..solve.precision import Precision
+from ..solve.weighted import Moments
 from .moving import Factors, Moving
-from .row_sums import RowSums, Sums
-from .share import Given, Make, Question, Stretch, answered, loaded, packed, plus, unpacked
+from .passes import Flow, Flowed, Judge, Judged, plus
+from .row_sums import RowSums
+from .share import Given, Make, Question, Stretch, answered, loaded, packed, second, unpacked
 
 __all__ = ["DaskRows"]
 
@@ -27,6 +31,9 @@ _LISTEN, _ALONE = 0.2, 60.0
 
 _TRIES = 5
 """Times that a question is asked where workers that held rows are lost meanwhile."""
+
+Later = tuple[Callable[[], list[Any]], Callable[[list[Any]], Any]]
+"""Sends a question and returns answers to be; and puts these together."""
 
 Arguments = Callable[[slice], tuple[Any, ...]]
 """Returns what the part with these rows is asked with."""
@@ -67,8 +74,9 @@ class DaskRows(RowSums):
         log_weight: Tensor | None = None,
         check: Callable[[], None],
     ) -> None:
-        super().__init__(columns, moving, targets, precision=precision, device=device, check=check)
-        self._make, self._inputs, self._log_weight = make, inputs, log_weight
+        how: dict[str, Any] = {"precision": precision, "device": device, "log_weight": log_weight, "check": check}
+        super().__init__(columns, moving, targets, **how)
+        self._make, self._inputs = make, inputs
         self._client = connected(engine.address)
         self._where = self._client.scheduler.address
         threads = sum(self._reached(self._client.nthreads).values())
@@ -76,6 +84,7 @@ class DaskRows(RowSums):
         self._cuts = [slice(start, stop) for start, stop in pairwise(edges)]
         # One list for every copy of these rows: what is loaded again is so for all.
         self._shares: list[Any] = [None] * len(self._cuts)
+        self._last: tuple[Tensor, list[Any]] | None = None
         self._tried(self._load)
 
     def moving(self, omega: Omega) -> Moving:
@@ -104,13 +113,62 @@ class DaskRows(RowSums):
         """Return Xᵀ diag(``weight``) X (n, n), every product in float64; weights (N,) may have any sign."""
         return self._sum("gram", moving, lambda cut: (weight[cut],))
 
-    def still_sum(self) -> Tensor:
-        """Return [X_s, Y]ᵀ W² [X_s, Y] of the still blocks, every product in float64."""
-        return self._sum("still_sum", None, lambda cut: ())
+    def moments(self, moving: Moving, log_weight: Tensor | None = None) -> Moments:
+        """Return XᵀW²X and XᵀW²Y; each part has its own least weight, and keeps what stands still."""
+        found: Moments = self.later("moments", moving, log_weight)()
+        return found
 
-    def sums(self, moving: Moving, weight: Tensor | None, least: Tensor | None) -> Sums:
-        """Return all that an evaluation needs of the rows, in one trip."""
-        return Sums(*self._sum("sums", moving, lambda cut: (None if weight is None else weight[cut], least)))
+    def judged(self, moving: Moving, theta: Tensor, judge: Judge) -> Judged:
+        """Return ψ and ∇_θψ, in one trip."""
+        found: Judged = self.later("judged", moving, theta, judge)()
+        return found
+
+    def flowed(self, moving: Moving, flows: Sequence[Flow], weighed: bool, log_weight: Tensor | None = None) -> Flowed:
+        """Return what flows back through fits, in one trip."""
+        found: Flowed = self.later("flowed", moving, flows, weighed, log_weight)()
+        return found
+
+    def later(self, name: str, *arguments: Any) -> Callable[[], Any]:
+        """Ask now, and return a function that waits for the answer."""
+        ask, put_together = getattr(self, f"_{name}")(*arguments)
+        asked: list[Any] = []
+        with suppress(CancelledError):  # then it is asked again
+            asked.append(ask())
+        return lambda: put_together(self._tried(lambda: self._gathered(asked.pop() if asked else ask())))
+
+    def _moments(self, moving: Moving, log_weight: Tensor | None = None) -> Later:
+        if log_weight is None and not self.moves and self._known is not None:
+            known = self._known
+            return list, lambda _: known
+
+        def keep(found: list[Any]) -> Moments:
+            moments: Moments = self._here(found[0])
+            if log_weight is None and not self.moves:
+                self._known = moments
+            return moments
+
+        return lambda: self._tree(self._asked("moments", moving, lambda cut: (), log_weight)), keep
+
+    def _judged(self, moving: Moving, theta: Tensor, judge: Judge) -> Later:
+        def ask() -> list[Any]:
+            return self._tree(self._asked("judged", moving, lambda cut: (theta, judge)))
+
+        return ask, lambda found: self._here(found[0])
+
+    def _flowed(self, moving: Moving, flows: Sequence[Flow], weighed: bool, log_weight: Tensor | None = None) -> Later:
+        """Ask for sums that the workers form, and for numbers by row as they lie."""
+
+        def ask() -> list[Any]:
+            found = self._asked("flowed", moving, lambda cut: (list(flows), weighed), log_weight)
+            weights = self._client.map(itemgetter(0), found, pure=False, key="lsat-rows") if weighed else []
+            sums = self._client.map(itemgetter(slice(1, None)), found, pure=False, key="lsat-sums")
+            return [*self._tree(sums), *weights]
+
+        def put_together(found: list[Any]) -> Flowed:
+            sums, *weights = self._here(found)
+            return Flowed(torch.cat(weights) if weighed else None, *sums)
+
+        return ask, put_together
 
     def pull_back(self, moving: Moving, gradients: Mapping[str, list[Factors]]) -> Omega:
         """Return Σ_b ⟨∂ψ/∂X_b, ∂X_b/∂ω⟩ by entry of ω, local names, with ∂ψ/∂X_b = Σ L Rᵀ of ``gradients[b]``."""
@@ -128,33 +186,51 @@ class DaskRows(RowSums):
 
     def _each(self, name: str, moving: Moving | None, arguments: Arguments, only: int | None = None) -> list[Any]:
         """Return the answers of all parts, in order, or of one."""
-        chosen = range(len(self._cuts)) if only is None else [only]
-        found = self._tried(lambda: self._gathered(self._asked(name, moving, arguments, chosen)))
-        return [unpacked(answer, self.targets.device) for answer in found]
+        found = self._tried(lambda: self._gathered(self._asked(name, moving, arguments, only=only)))
+        return [self._here(answer) for answer in found]
 
     def _sum(self, name: str, moving: Moving | None, arguments: Arguments) -> Any:
         """Return the sum of all parts' answers, which the workers form."""
+        found = self._tried(lambda: self._gathered(self._tree(self._asked(name, moving, arguments))))
+        return self._here(found[0])
 
-        def ask() -> Any:
-            terms = self._asked(name, moving, arguments, range(len(self._cuts)))
-            while len(terms) > 1:
-                odd = terms[len(terms) // 2 * 2 :]
-                terms = self._client.map(plus, terms[:-1:2], terms[1::2], pure=False, key="lsat-plus") + odd
-            return self._gathered(terms)[0]
+    def _here(self, answer: Any) -> Any:
+        return unpacked(answer, self.targets.device)
 
-        return unpacked(self._tried(ask), self.targets.device)
+    def _tree(self, terms: list[Any]) -> list[Any]:
+        """Return the one sum of answers to be, which the workers form."""
+        while len(terms) > 1:
+            odd = terms[len(terms) // 2 * 2 :]
+            terms = self._client.map(plus, terms[:-1:2], terms[1::2], pure=False, key="lsat-plus") + odd
+        return terms
 
-    def _asked(self, name: str, moving: Moving | None, arguments: Arguments, chosen: Any) -> list[Any]:
-        """Send a question to parts, and return their answers to be."""
+    def _asked(
+        self,
+        name: str,
+        moving: Moving | None,
+        arguments: Arguments,
+        by_row: Tensor | None = None,
+        only: int | None = None,
+    ) -> list[Any]:
+        """Send a question to all parts, or to one, and return their answers to be; numbers ``by_row`` come last."""
         import dask.config
 
         self._load()
         omega = None if moving is None else packed(moving.omega)
+        chosen = range(len(self._cuts)) if only is None else [only]
         asked = [Question(name, self._precise, omega, packed(arguments(self._cuts[part]))) for part in chosen]
         shares = [self._shares[part] for part in chosen]
         # What goes along is what a sum needs, θ or a number a row: there is no cause for dask's warning of 10 MB.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-            return list(self._client.map(answered, shares, asked, pure=False, key=f"lsat-{name}"))
+            more = [] if by_row is None else [self._laid(by_row)]
+            return list(self._client.map(answered, shares, asked, *more, pure=False, key=f"lsat-{name}"))
+
+    def _laid(self, by_row: Tensor) -> list[Any]:
+        """Return numbers by row that lie with their parts, sent there once for all questions about them."""
+        if self._last is None or self._last[0] is not by_row or any(part.cancelled() for part in self._last[1]):
+            parts = [packed(by_row[cut]) for cut in self._cuts]
+            self._last = by_row, self._client.map(second, self._shares, parts, pure=False, key="lsat-numbers")
+        return self._last[1]
 
     def _tried(self, ask: Callable[[], Any]) -> Any:
         """Return what ``ask`` gives, asked again where parts were lost with their workers."""

@@ -12,8 +12,8 @@ from ..model.piece import Omega, prefixed, within
 from ..model.prepared import Block, Prepared
 from ..solve.gram import CHUNK, READ, Rows, gram, multiply, product
 from ..solve.precision import Precision
+from .here import RowsHere, Sums
 from .moving import Factors, Moving, pull_back, transformed
-from .row_sums import RowSums, Sums
 from .side import AsRead, Side
 from .stairs import Stairs
 from .thin import Thin
@@ -32,7 +32,7 @@ def never() -> None:
     """Interrupt nothing."""
 
 
-class MemoryRows(RowSums):
+class MemoryRows(RowsHere):
     """Inputs and targets of one split as feature blocks X_b (N, n_b).
 
     Blocks without a tuned parameter are computed once, in float64, and stored in the rows' dtype, or are the inputs
@@ -78,7 +78,8 @@ class MemoryRows(RowSums):
         fleeting: bool = False,
         check: Callable[[], None] = never,
     ) -> None:
-        super().__init__(prepared.columns(), moving, targets, precision=precision, device=device, check=check)
+        how: dict[str, Any] = {"precision": precision, "device": device, "log_weight": log_weight, "check": check}
+        super().__init__(prepared.columns(), moving, targets, **how)
         self._weight = None if log_weight is None else (2 * log_weight).exp()
         self._prepared, self._held, self._inputs = prepared.parts, omega, inputs
         self._device, self._seldom, self._fleeting = device, seldom, fleeting

@@ -3,34 +3,25 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from copy import copy
-from typing import NamedTuple, Self
+from functools import partial
+from typing import Any, Self
 
 import torch
 from torch import Tensor
 
 from ..model.piece import Omega
 from ..solve.precision import Precision
-from ..solve.weighted import Moments
+from ..solve.weighted import Moments, feature_factors, weight_gradient
 from .moving import Factors, Moving
+from .passes import Flow, Flowed, Judge, Judged
 
-__all__ = ["Interrupted", "RowSums", "Sums"]
+__all__ = ["Interrupted", "RowSums"]
 
 
 class Interrupted(Exception):
     """Raised between row chunks when the run was asked to stop."""
-
-
-class Sums(NamedTuple):
-    """What an evaluation adds up over the rows; None where nothing of the kind changes with ω.
-
-    ``still`` is [X_s, Y]ᵀ diag(w − c) [X_s, Y] of the still blocks, ``moved`` X_bᵀ diag(w) [X, Y] (n_b, n + m) of the
-    blocks that moved.
-    """
-
-    still: Tensor | None
-    moved: Tensor | None
 
 
 class RowSums(ABC):
@@ -51,6 +42,8 @@ class RowSums(ABC):
         Of the rows and of the products that each evaluation repeats.
     device : torch.device
         Where products are taken.
+    log_weight : Tensor (N,), optional
+        Log weights that are not tuned.
     check : callable
         Called between chunks of rows; raises `Interrupted` to end the work.
     """
@@ -63,6 +56,7 @@ class RowSums(ABC):
         *,
         precision: Precision,
         device: torch.device,
+        log_weight: Tensor | None = None,
         check: Callable[[], None],
     ) -> None:
         self.columns = columns
@@ -71,7 +65,7 @@ class RowSums(ABC):
         self.dtype = precision.rows
         self.targets = targets.to(device=device, dtype=self.dtype)
         self._precise = precision.products is torch.float64
-        self._check = check
+        self._check, self._log_weight = check, log_weight
         self._known: Moments | None = None
 
     def __len__(self) -> int:
@@ -110,16 +104,8 @@ class RowSums(ABC):
         """Return Xᵀ diag(``weight``) X (n, n), every product in float64; weights (N,) may have any sign."""
 
     @abstractmethod
-    def still_sum(self) -> Tensor:
-        """Return [X_s, Y]ᵀ W² [X_s, Y] of the still blocks, in float64, weights as they are where they are held."""
-
-    @abstractmethod
-    def sums(self, moving: Moving, weight: Tensor | None, least: Tensor | None) -> Sums:
-        """Return all that an evaluation needs of the rows, in one pass over them.
-
-        ``weight`` w (N,) and the number c = ``least`` are given where weights are tuned; where they are held, both are
-        None, and only blocks that moved have something to say.
-        """
+    def moments(self, moving: Moving, log_weight: Tensor | None = None) -> Moments:
+        """Return XᵀW²X and XᵀW²Y with W = e^{``log_weight``} where the weights are tuned, else as they stand still."""
 
     @abstractmethod
     def pull_back(self, moving: Moving, gradients: Mapping[str, list[Factors]]) -> Omega:
@@ -128,6 +114,63 @@ class RowSums(ABC):
     def over(self, moving: Moving, work: Callable[[Tensor], Tensor]) -> Tensor:
         """Return ``work`` (r, …) of chunks (r, n) of the features in float64, of all rows, where the features are."""
         return torch.cat([work(features) for _, features in self.chunks(moving)])
+
+    def later(self, name: str, *arguments: Any) -> Callable[[], Any]:
+        """Return a function that gives what the method ``name`` returns.
+
+        Rows on other machines are asked at once: answers that are asked for together come in one trip.
+        """
+        return partial(getattr(self, name), *arguments)
+
+    def judged(self, moving: Moving, theta: Tensor, judge: Judge) -> Judged:
+        """Return ψ and ∇_θψ, in one pass over the rows."""
+        found = judge.of(self.predict(moving, theta), self.targets)
+        right = None if found.slopes is None else self.transposed(moving, found.slopes)
+        return Judged(found.loss, found.error, right, found.own)
+
+    def flowed(self, moving: Moving, flows: Sequence[Flow], weighed: bool, log_weight: Tensor | None = None) -> Flowed:
+        """Return what flows back through fits with rows of these log weights (N,), in one pass over them.
+
+        The gradient of the log weights is given where rows are ``weighed``; None as ``log_weight`` are those that are
+        not tuned. The loss is that of judges that are not sloping.
+        """
+        log_weight = self._log_weight if log_weight is None else log_weight
+        weights = torch.zeros(len(self), dtype=torch.float64, device=self.targets.device) if weighed else None
+        factors: dict[str, list[Factors]] = {name: [] for name in self.moves}
+        losses = []
+        for flow in flows:
+            fitted = self.predict(moving, flow.theta if flow.C is None else torch.cat([flow.theta, flow.C], 1))
+            if flow.C is not None:
+                fitted, image = fitted.chunk(2, 1)
+                self._through_fit(flow, self.targets - fitted, image, log_weight, weights, factors)
+            if flow.judge is not None:
+                found = flow.judge.of(fitted, self.targets)
+                if found.slopes is None:
+                    losses.append(found.loss)
+                    continue
+                for name in self.moves:
+                    theta = flow.theta[self.columns[name]]
+                    factors[name].append((found.slopes.to(self.dtype), theta.to(self.dtype)))
+        features = self.pull_back(moving, factors) if any(factors.values()) else {}
+        return Flowed(weights, features, torch.stack(losses).sum() if losses else None)
+
+    def _through_fit(
+        self,
+        flow: Flow,
+        residual: Tensor,
+        image: Tensor,
+        log_weight: Tensor | None,
+        weights: Tensor | None,
+        factors: dict[str, list[Factors]],
+    ) -> None:
+        """Add to ``weights`` and ``factors`` what flows through a fit to these rows, with E (N, m) and XC (N, m)."""
+        assert flow.C is not None
+        if weights is not None and log_weight is not None:
+            weights += weight_gradient(residual, image, log_weight)
+        scale = None if log_weight is None else log_weight.exp().to(residual.dtype)
+        for name in self.moves:
+            columns = self.columns[name]
+            factors[name].append(feature_factors(residual, image, flow.theta[columns], flow.C[columns], scale))
 
     def normal_residual(self, moving: Moving, theta: Tensor, log_weight: Tensor | None) -> Tensor:
         """Return XᵀW²(Y − Xθ) (n, m), every product in float64."""
@@ -139,31 +182,6 @@ class RowSums(ABC):
             total += features.mT @ residual
         return total
 
-    def moments(self, moving: Moving, log_weight: Tensor | None = None) -> Moments:
-        """Return XᵀW²X and XᵀW²Y with W = e^{``log_weight``} where the weights are tuned, else as they stand still."""
-        if self._known is None:
-            self._known = self._zeros()
-            if self.still:
-                self._spread(self.still_sum(), self._known)
-        if log_weight is None and not self.moves:
-            return self._known
-        weight = None if log_weight is None else (2 * log_weight).exp()
-        least = None if weight is None else weight.min()
-        found = self.sums(moving, weight, least)
-        # XᵀW²X = c XᵀX + Xᵀ(W² − c)X: with the least weight as c both terms are positive semidefinite, so that nothing
-        # cancels, and only the second holds the rounding of the products.
-        scale = 1 if least is None else least
-        moments = Moments(self._known.gram * scale, self._known.cross * scale)
-        if found.still is not None:
-            self._spread(found.still, moments)
-        if found.moved is not None:
-            self._put(found.moved, moments)
-        return moments
-
-    def _zeros(self) -> Moments:
-        shape = self.shape
-        return Moments(*(torch.zeros(shape[0], w, dtype=torch.float64, device=self.targets.device) for w in shape))
-
     @property
     def shape(self) -> tuple[int, int]:
         """Number of features n and of outputs m."""
@@ -174,21 +192,3 @@ class RowSums(ABC):
         n, m = self.shape
         slices = [self.columns[name] for name in names] + [slice(n, n + m if targets else n)]
         return torch.cat([torch.arange(c.start, c.stop) for c in slices]).to(self.targets.device)
-
-    def _spread(self, total: Tensor, moments: Moments) -> None:
-        """Add a total [X_s, Y]ᵀD[X_s, Y] of the still blocks and the targets to ``moments`` of all columns."""
-        columns, m = [self.columns[name] for name in self.still], self.targets.shape[1]
-        widths = [place.stop - place.start for place in columns]
-        for place, row in zip(columns, total.split([*widths, m]), strict=False):
-            *parts, cross = row.split([*widths, m], 1)
-            for other, part in zip(columns, parts, strict=True):
-                moments.gram[place, other] += part
-            moments.cross[place] += cross
-
-    def _put(self, row: Tensor, moments: Moments) -> None:
-        """Put the rows and columns of the blocks that moved in their places in ``moments``."""
-        mine, n = self.place(self.moves), len(moments.gram)
-        square = row[:, mine]
-        row[:, mine] = (square + square.mT) / 2
-        moments.gram[mine], moments.gram[:, mine] = row[:, :n], row[:, :n].mT
-        moments.cross[mine] = row[:, n:]

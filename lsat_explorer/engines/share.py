@@ -19,7 +19,7 @@ from ..data.on_disk import RowsOnDisk
 from .moving import Moving
 from .row_sums import RowSums
 
-__all__ = ["Given", "Make", "Question", "Share", "Stretch", "answered", "loaded", "packed", "plus", "unpacked"]
+__all__ = ["Given", "Make", "Question", "Share", "Stretch", "answered", "loaded", "packed", "second", "unpacked"]
 
 Make = Callable[[Tensor, Tensor, Tensor | None], RowSums]
 """Returns the rows of a part from its inputs, targets and log weights."""
@@ -84,9 +84,16 @@ class Share:
     def __init__(self, rows: RowSums, size: int) -> None:
         self.rows, self._size = rows, size
         self._at: tuple[dict[str, np.ndarray], Moving] | None = None
+        self._precise: RowSums | None = None
 
     def __sizeof__(self) -> int:
         return self._size
+
+    def exactly(self, precise: bool) -> RowSums:
+        """Return the rows, with every product in float64 where that is asked for; what they sum once they sum once."""
+        if precise and self._precise is None:
+            self._precise = self.rows.precisely()
+        return self._precise if precise and self._precise is not None else self.rows
 
     def moving(self, omega: dict[str, np.ndarray]) -> Moving:
         """Return the blocks that moved, formed once an ω: F and its gradient ask for them several times."""
@@ -106,23 +113,19 @@ def loaded(make: Make, given: Given) -> Share:
     return Share(rows, len(rows) * (n + m) * rows.targets.element_size())
 
 
-def answered(share: Share, question: Question) -> Any:
-    """Return what a part says to a question, packed."""
-    rows = share.rows.precisely() if question.precise else share.rows
-    arguments = unpacked(question.arguments, rows.targets.device)
+def answered(share: Share, question: Question, *by_row: np.ndarray) -> Any:
+    """Return what a part says to a question, packed; its last arguments are numbers ``by_row``."""
+    rows = share.exactly(question.precise)
+    arguments = unpacked((*question.arguments, *by_row), rows.targets.device)
     with torch.no_grad():
         at = () if question.omega is None else (share.moving(question.omega),)
         found = getattr(rows, question.name)(*at, *arguments)
     return packed(found)
 
 
-def plus(one: Any, other: Any) -> Any:
-    """Return the sum of two answers, each an array, None, or a tuple or dict of such."""
-    if isinstance(one, tuple):
-        return tuple(map(plus, one, other))
-    if isinstance(one, dict):
-        return {name: plus(value, other[name]) for name, value in one.items()}
-    return None if one is None else np.asarray(one + other)  # which numpy gives as a scalar for scalars
+def second(_: Share, values: np.ndarray) -> np.ndarray:
+    """Return numbers by row, which then lie where the rows of the part do."""
+    return values
 
 
 def packed(value: Any) -> Any:
@@ -140,7 +143,7 @@ def _replaced(value: Any, kind: type, change: Callable[[Any], Any]) -> Any:
         return change(value)
     if isinstance(value, tuple | list):
         items = [_replaced(item, kind, change) for item in value]
-        return items if isinstance(value, list) else tuple(items)
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     if isinstance(value, dict):
         return {name: _replaced(item, kind, change) for name, item in value.items()}
     return value

@@ -164,7 +164,7 @@ def _anew(fit: TrainingFit, dropped: list[int], labels: dict[int, Tensor]) -> Te
         raise ValueError(f"drop leaves none of the {len(log_weights):,} training rows: keep some.")
     moments = fit.train.moments(MOVES_NOT, log_weights)
     if labels:
-        moments = replace(moments, cross=moments.cross + _moved(fit, labels))
+        moments = moments._replace(cross=moments.cross + _moved(fit, labels))
     solution = solve_normal(moments, fit.penalties, [fit.omega[matrix.name] for matrix in fit.penalties])
     if not solution.outcome.ok:
         raise ValueError(f"There is no fit without the dropped rows: {solution.outcome.sentence}")

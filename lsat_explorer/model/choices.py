@@ -54,6 +54,8 @@ class Criterion(Piece, ABC):
     held_out = False
     leverage = False
     """Whether `value` needs leverages h_i = w_i² x_iᵀ G⁻¹ x_i; the scored rows are then the trained ones."""
+    by_row = False
+    """Whether ψ is the loss's own value for the predictions of all scored rows."""
 
     @abstractmethod
     def parts(self, targets: Tensor, classifies: bool, seed: int) -> list[np.ndarray]:
@@ -86,12 +88,15 @@ class Method(Piece, ABC):
     max_iterations: Any
 
     def resumed(self, last: Any) -> Method:
-        """Return the method that goes on after the iterate ``last``."""
+        """Return the method that sets out anew from the iterate ``last``, at which a run had ended."""
         return self
 
     @abstractmethod
-    def iterates(self, problem: Any, omega: Omega | None = None) -> Iterator[Any]:
-        """Yield Iterates from ``omega`` on, the first the solved starting point; the last has a final status."""
+    def iterates(self, problem: Any, omega: Omega | None = None, memory: Any = None) -> Iterator[Any]:
+        """Yield Iterates from ``omega`` on, the first the solved starting point; the last has a final status.
+
+        With the memory of an iterate those that would have come after it, to the last bit.
+        """
 
 
 def registered(name: str) -> Callable[[], Any]:

@@ -20,6 +20,8 @@ class Loss(Piece, ABC):
 
     classifies = False
     """Whether the targets must be one-hot classes."""
+    by_row = True
+    """Whether it is a mean of what each row loses by itself."""
 
     def init(self) -> Omega:
         """Return the starting values of the loss's own parameters."""
@@ -186,6 +188,7 @@ class CustomLoss(Loss):
     """
 
     name: str
+    by_row = False
 
     def __post_init__(self) -> None:
         _LOSSES.get(self.name)

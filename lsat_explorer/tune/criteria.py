@@ -41,6 +41,7 @@ class HeldOut(_WholeTrainingSet):
     """
 
     held_out = True
+    by_row = True
 
     def fits(self, parts: int) -> list[Fit]:
         """Return the fit that is scored on the validation rows."""
@@ -63,6 +64,7 @@ class KFold(Criterion):
     """
 
     folds: int = 5
+    by_row = True
 
     def __post_init__(self) -> None:
         if isinstance(self.folds, bool) or not isinstance(self.folds, int) or self.folds < 2:

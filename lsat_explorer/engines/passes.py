@@ -1,0 +1,103 @@
+"""What one pass over rows takes along, and what it brings back: sums, and a number for each row where rows are weighed.
+
+A loss that is a mean over rows travels to the rows, and not their predictions to the loss.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from ..model.losses import Loss
+from ..model.piece import Omega
+
+__all__ = ["Flow", "Flowed", "Judge", "Judged", "Verdict", "plus"]
+
+
+class Verdict(NamedTuple):
+    """What `Judge.of` says of some rows: their part of ψ and of the error, and slopes where they were asked for."""
+
+    loss: Tensor
+    error: Tensor
+    slopes: Tensor | None
+    own: Omega
+
+
+class Judge(NamedTuple):
+    """A loss that is a mean over rows, with all that it needs where the rows are.
+
+    ``omega`` are its parameters, local names, of which ``names`` are tuned; ``share`` is 1/N for N rows in all, so that
+    what parts of the rows say adds up to ψ. Without ``sloping`` only values are wanted.
+    """
+
+    loss: Loss
+    classifies: bool
+    omega: Omega
+    share: float
+    names: tuple[str, ...] = ()
+    sloping: bool = True
+
+    def of(self, predictions: Tensor, targets: Tensor) -> Verdict:
+        """Judge predictions (r, m) for targets (r, m)."""
+        predictions, targets = predictions.detach().double(), targets.double()
+        if self.classifies:
+            wrong = (predictions.argmax(1) != targets.argmax(1)).double()
+        else:
+            wrong = (predictions - targets).square().sum(1)
+        error, share = wrong.sum() * self.share, self.share * len(targets)
+        if not self.sloping:
+            return Verdict(self.loss.value(predictions, targets, self.omega) * share, error, None, {})
+        with torch.enable_grad():
+            predictions.requires_grad_()
+            own = {name: value.detach().clone().requires_grad_() for name, value in self.omega.items()}
+            loss = self.loss.value(predictions, targets, own) * share
+            slopes, *rest = torch.autograd.grad(loss, [predictions, *(own[name] for name in self.names)])
+        return Verdict(loss.detach(), error, slopes, dict(zip(self.names, rest, strict=True)))
+
+
+class Judged(NamedTuple):
+    """Sums of rows at θ: of ψ, of the error, ∇_θψ (n, m), and of the slopes of the loss's own parameters.
+
+    The error is the share of rows misclassified, or the mean squared norm of the errors.
+    """
+
+    loss: Tensor
+    error: Tensor
+    right: Tensor | None
+    own: Omega
+
+
+class Flow(NamedTuple):
+    """One fit for what flows back through its rows: ``C`` where they were trained on, ``judge`` where they are judged.
+
+    A judge of trained rows that is not ``sloping`` tells the loss on them beside.
+    """
+
+    theta: Tensor
+    C: Tensor | None
+    judge: Judge | None
+
+
+class Flowed(NamedTuple):
+    """∂ψ/∂ω_i (N,) of weighed rows, the gradient of the features' parameters, local names, and the judged loss."""
+
+    weights: Tensor | None
+    features: Omega
+    loss: Tensor | None
+
+
+def plus(one: Any, other: Any) -> Any:
+    """Return the sum of what two passes brought back: tensors, added into the first, or arrays, in tuples and dicts.
+
+    What one of them lacks, or is None there, is as in the other.
+    """
+    if one is None or other is None:
+        return other if one is None else one
+    if isinstance(one, tuple):
+        return type(one)(*map(plus, one, other)) if hasattr(one, "_fields") else tuple(map(plus, one, other))
+    if isinstance(one, dict):
+        return {name: plus(one.get(name), other.get(name)) for name in one | other}
+    return one.add_(other) if isinstance(one, Tensor) else np.asarray(one + other)  # which numpy gives as a scalar

@@ -1,0 +1,184 @@
+"""F(ω) and its gradient where rows come in parts: ψ and its slopes are formed with the rows, and come back as sums.
+
+F needs the sums of each fit's rows, and then ψ with ∇_θψ of θ, in one pass over the scored rows. The gradient needs
+what flows back through trained rows, and through scored ones where features move: asked for together, in one pass.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import torch
+from torch import Tensor
+
+from ..engines.moving import Moving
+from ..engines.passes import Flow, Flowed, Judge, Judged, plus
+from ..model.engines import Chunks, Dask
+from ..model.piece import Omega, prefixed, within
+from ..solve.weighted import Solution, solve_normal
+from .evaluation import Evaluation, added
+from .through_weights import through_weights
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+__all__ = ["Apart", "evaluate", "gradient", "is_apart", "losses_beside"]
+
+
+@dataclass(frozen=True)
+class Apart(Evaluation):
+    """F at one ω with what came back of the rows: ∇_θψ of each fit, and the slopes of the loss's own parameters.
+
+    ``log_weights`` are those of each part as they were sent, None where they are not tuned. ``predictions`` stay with
+    the rows.
+    """
+
+    rights: tuple[Tensor, ...] = ()
+    own: Omega = field(default_factory=dict)
+    log_weights: tuple[Tensor | None, ...] = ()
+
+
+def is_apart(problem: Problem) -> bool:
+    """Whether the rows come in parts, and ψ is a mean over rows."""
+    return isinstance(problem.recipe.engine, Chunks | Dask) and problem.criterion.by_row and problem.loss.by_row
+
+
+def evaluate(problem: Problem, omega: Omega) -> Apart:
+    """Solve the fits at ``omega`` and have them judged where the rows are."""
+    with torch.no_grad():
+        penalty = float(sum(problem.hyper_penalties[name].value(value) for name, value in omega.items()))
+        there = problem.there(omega)
+        moving = tuple(part.rows.moving(within("featurizer", there)) for part in problem.parts)
+        log_weights = problem.log_weights(there) if problem.tuned_below("data_weights") else None
+        by_part = tuple(part.of(log_weights) for part in problem.parts)
+        solutions = _solve(problem, there, moving, by_part)
+        outcome = next((s.outcome for s in solutions if not s.outcome.ok), solutions[0].outcome)
+        found = _judge_fits(problem, there, moving, solutions) if outcome.ok else []
+        loss, error = math.inf, math.nan
+        if found:
+            loss, error = (sum(map(float, both)) for both in zip(*(one[:2] for one in found), strict=True))
+            error = error if problem.data.task == "classification" else math.sqrt(error)
+    if not loss < math.inf:
+        loss, error = math.inf, math.nan
+    judgement = (loss + penalty, loss, penalty, error, outcome)
+    nowhere = torch.empty(0, problem.targets.shape[1], dtype=torch.float64)
+    rights, own = tuple(one.right for one in found if one.right is not None), _sum(one.own for one in found)
+    more: dict[str, Any] = {"rights": rights, "own": own or {}, "log_weights": by_part}
+    return Apart(omega, there, *judgement, solutions, moving, nowhere, None, **more)
+
+
+def _solve(
+    problem: Problem, there: Omega, moving: Sequence[Moving], log_weights: Sequence[Tensor | None]
+) -> tuple[Solution, ...]:
+    parts, penalties = problem.parts, problem.penalty_matrices
+    trained = sorted({p for fit in problem.fits for p in fit.trained})
+    sums = _answers({p: parts[p].rows.later("moments", moving[p], log_weights[p]) for p in trained})
+    weights = [there[matrix.name] for matrix in penalties]
+    moments = (added([sums[p] for p in fit.trained]) for fit in problem.fits)
+    return tuple(solve_normal(one, penalties, weights) for one in moments)
+
+
+def _judge_fits(
+    problem: Problem, there: Omega, moving: Sequence[Moving], solutions: Sequence[Solution]
+) -> list[Judged]:
+    """Return what the scored parts of each fit say, all asked at once."""
+    judge = _judge(problem, there, len(problem.targets))
+    asked = {
+        (number, p): problem.parts[p].rows.later("judged", moving[p], solution.theta, judge)
+        for number, (fit, solution) in enumerate(zip(problem.fits, solutions, strict=True))
+        for p in fit.scored
+    }
+    found = _answers(asked)
+    return [_sum(found[number, p] for p in fit.scored) for number, fit in enumerate(problem.fits)]
+
+
+def _judge(problem: Problem, there: Omega, rows: int, *, sloping: bool = True) -> Judge:
+    names = tuple(name.removeprefix("loss.") for name in problem.tuned_below("loss"))
+    return Judge(problem.loss, problem.data.task == "classification", within("loss", there), 1 / rows, names, sloping)
+
+
+def gradient(problem: Problem, at: Apart) -> Omega:
+    """Return ∇ψ by name for the tuned entries of ω; where training rows are read for it, with the losses beside."""
+    with torch.no_grad():
+        images = [solution.solve(right) for solution, right in zip(at.solutions, at.rights, strict=True)]
+        result = prefixed("loss", at.own)
+        for matrix in problem.penalty_matrices:
+            if matrix.name in problem.tuned:
+                pairs = zip(at.solutions, images, strict=True)
+                result[matrix.name] = _sum(matrix.gradient(s.theta, C, at.there[matrix.name]) for s, C in pairs)
+        weighed = bool(problem.tuned_below("data_weights"))
+        if weighed or any(part.rows.moves for part in problem.parts):
+            found = _flowed(problem, at, images, weighed)
+            result |= prefixed("featurizer", _sum(one.features for one in found.values()))
+            if weighed:
+                result |= through_weights(problem, at.there, _in_order(problem, found))
+    return {name: result[name] for name in problem.tuned}
+
+
+def losses_beside(problem: Problem, at: Apart) -> dict[str, Tensor]:
+    """Return the losses on training rows and on those of early stopping, in one pass that asks for nothing else."""
+    with torch.no_grad():
+        _flowed(problem, at, [None] * len(at.solutions), False)
+    return {name: torch.tensor(value, dtype=torch.float64) for name, value in at.beside.items()}
+
+
+def _flowed(problem: Problem, at: Apart, images: Sequence[Tensor | None], weighed: bool) -> dict[int, Flowed]:
+    """Return what flows back through parts where C is known of each fit, and note the losses beside."""
+    flows: dict[int, list[Flow]] = {}
+    trained = {p for fit in problem.fits for p in fit.trained}
+    training = _judge(problem, at.there, sum(len(problem.parts[p].rows) for p in trained), sloping=False)
+    judge = _judge(problem, at.there, len(problem.targets))
+    for fit, solution, C in zip(problem.fits, at.solutions, images, strict=True):
+        for p in fit.trained:
+            # Training rows are judged by the first fit to them.
+            flows.setdefault(p, []).append(Flow(solution.theta, C, training if p in trained else None))
+            trained.discard(p)
+        for p in fit.scored if C is not None else ():
+            if problem.parts[p].rows.moves:
+                flows.setdefault(p, []).append(Flow(solution.theta, None, judge))
+    asked = {}
+    for p, some in flows.items():
+        rows, weighs = problem.parts[p].rows, weighed and at.log_weights[p] is not None
+        asked[p] = rows.later("flowed", at.moving[p], some, weighs, at.log_weights[p])
+    stopping = _stopping(problem, at)
+    found: dict[int, Flowed] = _answers(asked)
+    at.beside["training"] = float(sum(one.loss for one in found.values() if one.loss is not None))
+    if stopping is not None:
+        at.beside["stopping"] = float(stopping().loss)
+    return found
+
+
+def _stopping(problem: Problem, at: Apart) -> Callable[[], Judged] | None:
+    """Ask for the loss on the rows of early stopping."""
+    rows = problem.stopping
+    if rows is None:
+        return None
+    theta = at.solution.theta if len(problem.fits) == 1 else problem.coefficients(at.omega)[0]
+    judge = _judge(problem, at.there, len(rows), sloping=False)
+    return rows.later("judged", rows.moving(within("featurizer", at.there)), theta, judge)
+
+
+def _in_order(problem: Problem, found: dict[int, Flowed]) -> Tensor:
+    """Return ∂ψ/∂ω_i (k,) of all training rows from those of parts."""
+    slopes = {p: one.weights for p, one in found.items() if one.weights is not None}
+    if len(slopes) == 1:
+        return next(iter(slopes.values()))
+    result = torch.empty(len(problem.data.train), dtype=torch.float64, device=problem.device)
+    for p, mine in slopes.items():
+        index = problem.parts[p].index
+        assert index is not None
+        result[index] = mine
+    return result
+
+
+def _answers(asked: dict[Any, Callable[[], Any]]) -> dict[Any, Any]:
+    """Wait for answers that were asked for together."""
+    return {key: answer() for key, answer in asked.items()}
+
+
+def _sum(terms: Iterable[Any]) -> Any:
+    return reduce(plus, terms, None)
