@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -13,6 +14,7 @@ __all__ = ["Curve", "Curves", "count_text", "curves", "short", "thin", "value_te
 
 Floats = NDArray[np.float64]
 
+_UNSEEN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")  # control, and order
 MOST_POINTS = 2_000  # per curve: more cost transfer time and no screen shows them
 
 
@@ -150,13 +152,16 @@ def count_text(number: int, noun: str) -> str:
 def short(text: object, most: int = 24) -> str:
     """Return text on one line of at most `most` characters, ``"(empty)"`` for none.
 
+    Signs that draw nothing and turn the order of what follows them are spelt: they would turn the numbers and names
+    beside the text too.
+
     Examples
     --------
     >>> short("a very long class name", 10)
     'a very lo…'
     """
     readable = str(text).encode("utf-8", "replace").decode()  # half of a pair of code units is no character
-    line = " ".join(readable.split()) or "(empty)"
+    line = _UNSEEN.sub(lambda sign: ascii(sign[0])[1:-1], " ".join(readable.split())) or "(empty)"
     return line if len(line) <= most else line[: most - 1] + "…"
 
 

@@ -235,7 +235,7 @@ def update_run(
                 trace.x, trace.y = curve.x, curve.y
         for k, (name, _) in (overlays or {}).items():
             trace = next(figure.select_traces({"name": f"overlay {k}"}))
-            trace.hovertemplate = f"{escape(name).replace('%', '&#37;')} %{{y:.5g}}<extra></extra>"
+            trace.hovertemplate = f"{escape(name)} %{{y:.5g}}<extra></extra>"
         losses = [drawn.loss.y, drawn.training.y, drawn.stopping.y, *(other.loss.y for other in others.values())]
         _set_ticks(layout.yaxis, linear_ticks(np.concatenate(losses)))
         _set_ticks(layout.yaxis2, log_ticks(drawn.step.y))

@@ -27,14 +27,16 @@ FONT = {"family": "system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-se
 
 
 def escape(text: object, most: int = 60) -> str:
-    """Return text from data so that plotly shows it as text: one line, markup escaped, ``$`` not read as LaTeX.
+    """Return text from data so that plotly shows it as text.
+
+    It is one line, its markup escaped; ``$`` is not read as LaTeX, and ``%{x}`` not as the place of a value.
 
     Examples
     --------
     >>> escape("<img src=x>")
     '&lt;img src=x&gt;'
     """
-    return html.escape(short(text, most), quote=False).replace("$", "&#36;")
+    return html.escape(short(text, most), quote=False).replace("$", "&#36;").replace("%", "&#37;")
 
 
 def weights_plotly(weights: ArrayLike, *, height: int = 240) -> go.Figure:

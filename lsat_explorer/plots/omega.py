@@ -140,7 +140,7 @@ def _draw(trace: Any, name: str, part: str, number: NDArray[np.float64], values:
     column = {"least": 0, "median": 1, "greatest": 2}[part]
     has = bool(name) and (values.ndim > 1 or part == "median")
     curve = _curve(number, values[:, column] if values.ndim > 1 else values) if has else Curve(number[:0], number[:0])
-    said = escape(name).replace("%", "&#37;") + (f", {part}" if values.ndim > 1 else "")
+    said = escape(name) + (f", {part}" if values.ndim > 1 else "")
     template = f"{said} %{{y:.5g}}<extra></extra>"
     if len(curve) or len(trace.x):
         trace.x, trace.y = curve.x, curve.y

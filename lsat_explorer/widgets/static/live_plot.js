@@ -34,7 +34,7 @@ const said = (message) => {
 };
 
 // What stands in the figure's place meanwhile: its titles and the feet of its panels, where plotly will put them.
-const outline = ({ height, margin, annotations, shapes }) => {
+const outline = ({ height, margin, annotations = [], shapes = [] }) => {
   const place = dom("div", { class: "lsat-plot-place", style: `height: ${height}px` });
   const top = (y) => `${margin.t + (1 - y) * (height - margin.t - margin.b)}px`;
   const put = (name, y, text = "") => {
