@@ -12,7 +12,9 @@ import time
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -22,7 +24,12 @@ from lsat_explorer.commands import lab
 
 @pytest.fixture
 def shipped(tmp_path) -> Path:
-    folder = tmp_path / "shipped"
+    return ship(tmp_path)
+
+
+def ship(place: Path) -> Path:
+    """A folder of two notebooks, as if they had come with the package."""
+    folder = place / "shipped"
     folder.mkdir()
     for name in ("01_first_look.ipynb", "02_mnist_paper.ipynb"):
         (folder / name).write_text(f"{name}, version 1")
@@ -120,26 +127,43 @@ def free_port() -> int:
         return int(server.getsockname()[1])
 
 
-@pytest.fixture
-def served(tmp_path, shipped) -> Iterator[str]:
-    """The address that `lsat-explorer lab --no-browser` prints, while its server runs."""
+@dataclass(frozen=True)
+class Served:
+    """A server that `lsat-explorer lab --no-browser` started: the address that it printed, its log and its process."""
+
+    address: str
+    folder: Path
+    pid: int
+
+    @property
+    def parts(self) -> tuple[str, int, str]:
+        """Host with its scheme, port and token."""
+        found = re.fullmatch(r"(http://[^/]+:(\d+))/\S*token=(\w+)", self.address)
+        assert found, self.address
+        return found[1], int(found[2]), found[3]
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory) -> Iterator[Served]:
+    folder = tmp_path_factory.mktemp("served")
+    shipped = ship(folder)
     program = f"""
 import sys
 from pathlib import Path
 from lsat_explorer.__main__ import main
 from lsat_explorer.commands import lab
 lab.shipped_notebooks = lambda: Path({str(shipped)!r})
-sys.exit(main(["lab", "--no-browser", "--folder", {str(tmp_path / "mine")!r}, "--port", "{free_port()}"]))
+sys.exit(main(["lab", "--no-browser", "--folder", {str(folder / "mine")!r}, "--port", "{free_port()}"]))
 """
     # A private home: no settings of the user's, no file of this server left in it.
-    private = {name: str(tmp_path / name.lower()) for name in ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
-    log = tmp_path / "lab.log"
+    private = {name: str(folder / name.lower()) for name in ("HOME", "JUPYTER_CONFIG_DIR", "JUPYTER_RUNTIME_DIR")}
+    log = folder / "lab.log"
     with log.open("w") as stream:
         process = subprocess.Popen(
             [sys.executable, "-c", program], stdout=stream, stderr=subprocess.STDOUT, env={**os.environ, **private}
         )
     try:
-        yield wait_for_address(process, log)
+        yield Served(wait_for_address(process, log), folder, process.pid)
     finally:
         process.terminate()
         process.wait(30)
@@ -165,9 +189,9 @@ def wait_for_line(log: Path, line: str) -> None:
         time.sleep(0.05)
 
 
-def status_of(address: str) -> int:
+def status_of(address: str, **options: Any) -> int:
     try:
-        with urllib.request.urlopen(address, timeout=30) as reply:
+        with urllib.request.urlopen(urllib.request.Request(address, **options), timeout=30) as reply:
             return int(reply.status)
     except urllib.error.HTTPError as error:
         with error:
@@ -175,18 +199,58 @@ def status_of(address: str) -> int:
 
 
 @pytest.mark.slow
-def test_lab_serves_the_copied_notebook_to_this_machine_only_with_a_token(served, tmp_path):
-    address = served
-    wait_for_line(tmp_path / "lab.log", f"Open this address in a browser: {address}\n")
-    assert "/lab/tree/01_first_look.ipynb?token=" in address
-    assert (tmp_path / "mine" / "01_first_look.ipynb").exists()
-    host, port, token = re.fullmatch(r"(http://[^/]+:(\d+))/\S*token=(\w+)", address).groups()
-    if sys.platform == "linux":
-        # A second address of this machine: a server that listened on every address would answer there too.
-        with pytest.raises(ConnectionRefusedError):
-            socket.create_connection(("127.0.0.2", int(port)), timeout=30)
+def test_lab_serves_the_copied_notebook_with_a_token(served):
+    wait_for_line(served.folder / "lab.log", f"Open this address in a browser: {served.address}\n")
+    assert "/lab/tree/01_first_look.ipynb?token=" in served.address
+    assert (served.folder / "mine" / "01_first_look.ipynb").exists()
+    host, _, token = served.parts
+    assert len(token) >= 40
     assert status_of(f"{host}/api/contents?token={token}") == 200
-    assert status_of(f"{host}/api/contents") == 403
     with urllib.request.urlopen(f"{host}/lab?token={token}", timeout=30) as reply:
         page = reply.read().decode()
     assert re.search(r'"news": \{"disabled": true\}', page)
+
+
+@pytest.mark.slow
+def test_without_the_token_nobody_reads_runs_or_reaches_a_kernel(served):
+    host, _, token = served.parts
+    for path in ("contents", "contents/01_first_look.ipynb", "kernels", "sessions", "terminals", "config/notebook"):
+        assert status_of(f"{host}/api/{path}") == 403, path
+        assert status_of(f"{host}/api/{path}?token={token[::-1]}") == 403, path
+    for path in ("kernels", "contents", "terminals"):
+        assert status_of(f"{host}/api/{path}", data=b"{}", method="POST") == 403, path
+    for path in ("lab", "files/01_first_look.ipynb"):
+        with urllib.request.urlopen(f"{host}/{path}", timeout=30) as reply:
+            assert "/login?next=" in reply.url
+    # a page elsewhere whose name was made to mean this machine comes with its own name, and is turned away by that
+    assert status_of(f"{host}/api/contents?token={token}", headers={"Host": "evil.invalid"}) == 403
+
+
+@pytest.mark.slow
+def test_lab_listens_to_this_machine_only(served):
+    _, port, _ = served.parts
+    psutil = pytest.importorskip("psutil")
+    server = psutil.Process(served.pid)
+    family = [server, *server.children(recursive=True)]
+    heard = {line.laddr for one in family for line in one.net_connections("inet") if line.status == "LISTEN"}
+    assert port in {address.port for address in heard}
+    assert {address.ip for address in heard} <= {"127.0.0.1", "::1"}
+    if sys.platform == "linux":
+        # A second address of this machine: a server that listened on every address would answer there too.
+        with pytest.raises(ConnectionRefusedError):
+            socket.create_connection(("127.0.0.2", port), timeout=30)
+
+
+WEAKER = re.compile(
+    r"token|password|auth|origin|xsrf|csp|remote|insecure|credential|cookie|0\.0\.0\.0|\*", re.IGNORECASE
+)
+
+
+@pytest.mark.parametrize("browser", [True, False])
+def test_nothing_that_is_passed_to_jupyter_opens_it_wider(browser):
+    options = lab.server_options(Path("notebooks"), port=8888, browser=browser)
+    assert "--ServerApp.ip=127.0.0.1" in options
+    assert [option for option in options if WEAKER.search(option)] == []
+    settings = [path for path in lab.JUPYTER_CONFIG.rglob("*") if path.is_file()]
+    assert settings
+    assert [path.name for path in settings if WEAKER.search(path.read_text(encoding="utf-8"))] == []
