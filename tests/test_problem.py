@@ -274,10 +274,10 @@ def test_the_training_loss_is_the_same_with_what_the_gradient_has_formed():
     recipe, task = CASES["row weights and archetypes"]
     problem = lsat.Problem(recipe, make_data(task))
     at = problem.evaluate(problem.init())
-    before = problem.training_loss(at)
-    problem.gradient(at)
+    before = problem.training_loss(problem.evaluate(at.omega))
+    problem.gradient(at, beside=True)
     assert list(at.fitted) == [0]
-    assert problem.training_loss(at) == pytest.approx(before, rel=1e-12)
+    assert problem.training_loss(at) == at.beside["training"] == pytest.approx(before, rel=1e-12)
 
 
 def test_tuning_of_regularizers_alone_reads_the_training_rows_once(monkeypatch):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 
 import numpy as np
@@ -144,12 +145,27 @@ def test_the_factor_scales_by_powers_of_two_without_a_rounding():
     assert torch.equal(factor.scale.log2(), factor.scale.log2().round())
 
 
+@pytest.mark.parametrize(("condition", "sound"), [(1e2, True), (1e4, True), (1e6, True), (1e8, True), (1e11, False)])
+def test_a_sound_factor_needs_no_refinement(condition, sound):
+    generator = torch.Generator().manual_seed(0)
+    V, _ = torch.linalg.qr(torch.randn(60, 60, generator=generator, dtype=torch.float64))
+    exact = torch.randn(60, 3, generator=generator, dtype=torch.float64).sign()
+    G = (V * torch.logspace(0, -math.log10(condition), 60, dtype=torch.float64)) @ V.mT
+    factor = factorize((G + G.mT) / 2)
+    right = factor.scaled / factor.scale / factor.scale[:, None] @ exact
+    plain, refined, usual = (solve_factored(factor, right, refine=refine) for refine in (False, True, None))
+    assert torch.equal(usual, plain if factor.sound else refined)
+    assert factor.sound is sound
+    if factor.sound:
+        assert (plain - exact).norm() < 2 * (refined - exact).norm() + 1e-13
+
+
 def test_refinement_undoes_the_rounding_of_the_factor():
     A, B = (t.detach() for t in problem(40, 8, 2))
     factor, right = factorize(gram(A)), A.mT @ B
     exact = torch.linalg.lstsq(A, B).solution
     rounded = replace(factor, lower=factor.lower.float().double())
     rough = (solve_factored(rounded, right, refine=False) - exact).norm()
-    refined = (solve_factored(rounded, right) - exact).norm()
+    refined = (solve_factored(rounded, right, refine=True) - exact).norm()
     assert rough > 1e-9
     assert refined < 1e-5 * rough

@@ -93,10 +93,10 @@ class Counted:
         self.times.append(time.perf_counter() - self.began)
         return point
 
-    def gradient(self, at: Any) -> Omega:
+    def gradient(self, at: Any, *, beside: bool = False) -> Omega:
         """Take a gradient and count it."""
         self.gradients += 1
-        return self.problem.gradient(at)
+        return self.problem.gradient(at, beside=beside)
 
 
 def attempt(method: Method, problem: Any, *, target: float = -math.inf) -> Attempt:

@@ -70,7 +70,7 @@ class StackedPath:
             return StackedPoint(omega, math.inf, math.inf, penalty, None)
         return StackedPoint(omega, loss.item() + penalty, loss.item(), penalty, (loss, leaves))
 
-    def gradient(self, at: StackedPoint) -> Omega:
+    def gradient(self, at: StackedPoint, *, beside: bool = False) -> Omega:
         """Return ∇ψ, once for each point."""
         if at.graph is None:
             raise ValueError("The stacked operation failed at this point: it has no gradient.")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import torch
 from torch import Tensor
@@ -12,6 +14,9 @@ from .outcome import Outcome, Reason
 
 __all__ = ["Factor", "factorize", "solve_factored"]
 
+_SOUND = 2.0**-20
+"""Least pivot over its diagonal with which a refinement in the same float64 brings no digit: measured, none in any."""
+
 
 @dataclass(frozen=True)
 class Factor:
@@ -19,13 +24,38 @@ class Factor:
 
     D holds powers of two that bring the diagonal of S between ½ and 2: S is G without a rounding. ``scaled`` (n, n) is
     S, ``lower`` (n, n) is L and ``scale`` (n,) the diagonal of D, all float64; they hold no solution when
-    ``outcome.ok`` is False.
+    ``outcome.ok`` is False. ``verdict`` (2,) holds, where they are, the column without a pivot of its own, counted from
+    1 and 0 for none, and whether every pivot is larger than `_SOUND`: who reads more than that from a device takes it
+    along, and gives it to `judged`.
     """
 
     scaled: Tensor
     lower: Tensor
     scale: Tensor
-    outcome: Outcome
+    verdict: Tensor
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """What became of the factor; a device is waited for."""
+        return self.judged(self.verdict.tolist())
+
+    @cached_property
+    def sound(self) -> bool:
+        """Whether a refinement would bring nothing; False on a device, where asking would take longer than refining."""
+        return self.verdict.device.type == "cpu" and bool(self.verdict[1])
+
+    def judged(self, verdict: Sequence[float]) -> Outcome:
+        """Return the outcome from what was read of ``verdict``."""
+        column = int(verdict[0])
+        if not column:
+            return Outcome()
+        if not bool(torch.isfinite(self.scaled.tril()).all()):
+            return Outcome(Reason.NOT_FINITE, "The normal equations hold a NaN or an infinity.")
+        sentence = (
+            f"Column {column - 1} is a combination of the columns before it (to rounding): "
+            "add a ridge that covers it, raise its weight, or remove the column."
+        )
+        return Outcome(Reason.RANK_DEFICIENT, sentence, column - 1)
 
 
 def factorize(gram: Tensor, *, overwrite: bool = False) -> Factor:
@@ -35,38 +65,30 @@ def factorize(gram: Tensor, *, overwrite: bool = False) -> Factor:
     64 n · 2⁻⁵², means that the column is a combination of the earlier ones: the answer would be noise, so the outcome
     is RANK_DEFICIENT. There is no silent jitter.
     """
-    diagonal = gram.diagonal().clone()
+    n, diagonal = gram.shape[-1], gram.diagonal().clone()
     scale = (-0.5 * torch.where(diagonal > 0, diagonal, torch.ones_like(diagonal)).log2()).round().exp2()
     scaled = (gram if overwrite else gram.clone()).mul_(scale).mul_(scale[:, None])
     upper, info = torch.linalg.cholesky_ex(scaled, upper=True)  # a little faster than the lower one
     lower = upper.mT
     share = lower.diagonal().square() / scaled.diagonal()
     # A pivot is known to n · 2⁻⁵²; one refinement makes up for an error of a 64th, not for one as large as the pivot.
-    floor = 64 * gram.shape[-1] * torch.finfo(gram.dtype).eps
-    weak = ~(share > floor) | ~(diagonal > 0)
-    # One transfer from the device reads every verdict; a NaN anywhere leaves a NaN among the pivots or an info.
-    position = torch.where(weak.any(), weak.to(torch.int64).argmax() + 1, torch.zeros_like(weak.sum()))
-    broken, weakest = torch.stack([info.to(torch.int64), position]).tolist()
-    column = min((c for c in (broken, weakest) if c > 0), default=0)
-    if not column:
-        return Factor(scaled, lower, scale, Outcome())
-    if not bool(torch.isfinite(scaled.tril()).all()):
-        return Factor(
-            scaled, lower, scale, Outcome(Reason.NOT_FINITE, "The normal equations hold a NaN or an infinity.")
-        )
-    sentence = (
-        f"Column {column - 1} is a combination of the columns before it (to rounding): "
-        "add a ridge that covers it, raise its weight, or remove the column."
-    )
-    return Factor(scaled, lower, scale, Outcome(Reason.RANK_DEFICIENT, sentence, column - 1))
+    weak = ~(share > 64 * n * torch.finfo(gram.dtype).eps) | ~(diagonal > 0)
+    # A NaN anywhere leaves a NaN among the pivots or an info.
+    weakest = torch.where(weak.any(), weak.to(torch.int64).argmax(), n)
+    broken = torch.where(info > 0, info - 1, n)
+    column = (torch.minimum(weakest, broken) + 1) % (n + 1)
+    return Factor(scaled, lower, scale, torch.stack([column.double(), (share > _SOUND).all().double()]))
 
 
-def solve_factored(factor: Factor, right: Tensor, *, refine: bool = True) -> Tensor:
-    """Return G⁻¹ ``right`` for (n, m) ``right``; with ``refine`` after one step of iterative refinement."""
+def solve_factored(factor: Factor, right: Tensor, *, refine: bool | None = None) -> Tensor:
+    """Return G⁻¹ ``right`` for (n, m) ``right``; with ``refine`` after one step of iterative refinement.
+
+    None refines unless the factor is sound.
+    """
     scale = factor.scale[:, None]
     scaled = right * scale
     solution = _solve(factor.lower, scaled)
-    if refine:
+    if not factor.sound if refine is None else refine:
         solution = solution + _solve(factor.lower, scaled - (factor.scaled @ padded(solution))[:, : right.shape[1]])
     return solution * scale
 

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from functools import cached_property
+from typing import Any, NamedTuple
 
 import numpy as np
 import torch
@@ -25,8 +26,7 @@ from .outcome import Outcome
 __all__ = ["Moments", "PenaltyMatrix", "Solution", "feature_factors", "solve_normal", "weight_gradient"]
 
 
-@dataclass(frozen=True)
-class Moments:
+class Moments(NamedTuple):
     """What a fit needs from its rows: ``gram`` XᵀW²X (n, n) and ``cross`` XᵀW²Y (n, m), float64."""
 
     gram: Tensor
@@ -110,27 +110,35 @@ def _sparse_tensor(matrix: Any, device: torch.device | str) -> Tensor:
 
 @dataclass(frozen=True)
 class Solution:
-    """θ (n, m) float64 with the ``factor`` of G; no θ when ``outcome.ok`` is False."""
+    """θ (n, m) float64 with the ``factor`` of G; zeros, and no solution, when ``outcome.ok`` is False."""
 
     theta: Tensor
     factor: Factor
-    outcome: Outcome
+    penalties: Sequence[PenaltyMatrix]
+
+    @cached_property
+    def outcome(self) -> Outcome:
+        """What became of the solve; a device is waited for."""
+        return self.judged(self.factor.verdict.tolist())
+
+    def judged(self, verdict: Sequence[float]) -> Outcome:
+        """Return the outcome from what was read of the factor's verdict, with what to raise."""
+        return _advise(self.factor.judged(verdict), self.penalties)
 
     def solve(self, right: Tensor) -> Tensor:
-        """Return G⁻¹ ``right`` (n, m), with one refinement."""
+        """Return G⁻¹ ``right`` (n, m), refined where that brings something."""
         return solve_factored(self.factor, right)
 
 
 def solve_normal(moments: Moments, penalties: Sequence[PenaltyMatrix], log_weights: Sequence[Tensor]) -> Solution:
-    """Assemble G, factor it in float64 and return θ after one refinement, or an outcome that names what to raise."""
+    """Assemble G, factor it in float64 and return θ, or an outcome that names what to raise; nothing is waited for."""
     gram = moments.gram.clone()
     for penalty, log_weight in zip(penalties, log_weights, strict=True):
         penalty.add_to(gram, log_weight)
     factor = factorize(gram, overwrite=True)
-    outcome = factor.outcome
-    if not outcome.ok:
-        return Solution(torch.full_like(moments.cross, torch.nan), factor, _advise(outcome, penalties))
-    return Solution(solve_factored(factor, moments.cross), factor, outcome)
+    theta = solve_factored(factor, moments.cross)
+    # A loss of the user's own never sees a NaN of ours: what is scored without a solution is thrown away.
+    return Solution(torch.where(factor.verdict[0] == 0, theta, 0.0), factor, penalties)
 
 
 def _advise(outcome: Outcome, penalties: Sequence[PenaltyMatrix]) -> Outcome:

@@ -21,7 +21,7 @@ from ..solve.weighted import Moments, Solution, feature_factors, solve_normal, w
 if TYPE_CHECKING:
     from .problem import Problem
 
-__all__ = ["Evaluation", "Part", "error_of", "evaluate", "gradient"]
+__all__ = ["Evaluation", "Part", "added", "error_of", "evaluate", "gradient"]
 
 
 @dataclass(frozen=True)
@@ -67,7 +67,7 @@ class Score:
 class Evaluation:
     """F at one ω, with what its gradient needs; ``objective`` is +∞ when a solve failed and ``outcome`` says why.
 
-    ``there`` is ω where the rows are; of it and of what was found there, two reads bring F and the outcome to the host.
+    ``there`` is ω where the rows are; of it and of what was found there, one read brings F and the outcome to the host.
     ``solutions`` holds θ (n, m) float64 and the factor of each fit, ``predictions`` (N, m) those of the scored rows.
     """
 
@@ -85,6 +85,8 @@ class Evaluation:
     """None where a solve failed."""
     fitted: dict[int, Tensor] = field(default_factory=dict)
     """Predictions of a trained part's rows, where the gradient of the one fit has formed them."""
+    beside: dict[str, float] = field(default_factory=dict)
+    """Losses on other rows, which came to the host with the gradient."""
 
     @property
     def solution(self) -> Solution:
@@ -99,7 +101,7 @@ class Evaluation:
 def error_of(predictions: Tensor, targets: Tensor, task: str) -> Tensor:
     """Return the share of rows misclassified, or the root mean squared error, a scalar."""
     if task == "classification":
-        return (predictions.argmax(1) != targets.argmax(1)).double().mean()
+        return (targets.gather(1, predictions.argmax(1, keepdim=True)) == 0).double().mean()  # targets are one-hot
     return (predictions - targets).square().sum(1).mean().sqrt()
 
 
@@ -118,18 +120,24 @@ def evaluate(problem: Problem, omega: Omega) -> Evaluation:
                 for p in fit.scored
             ]
         )
-        outcome = next((s.outcome for s in solutions if not s.outcome.ok), solutions[0].outcome)
-        leverage = None
-        if problem.criterion.leverage and outcome.ok:
-            leverage = kernel_diagonal(problem.parts[0].rows, moving[0], solutions[0].factor)
-            leverage = leverage if log_weights is None else leverage * (2 * log_weights).exp()
-            outcome = _own_fit(leverage)
+        outcome, leverage = Outcome(), None
+        if problem.criterion.leverage:
+            outcome = solutions[0].outcome
+            if outcome.ok:
+                leverage = kernel_diagonal(problem.parts[0].rows, moving[0], solutions[0].factor)
+                leverage = leverage if log_weights is None else leverage * (2 * log_weights).exp()
+                outcome = _own_fit(leverage)
         score, loss, error = None, math.inf, math.nan
         if outcome.ok:
             score = Score.of(problem, predictions, leverage, within("loss", there))
             judged = problem.criterion.predictions(score.predictions.detach(), problem.targets, leverage)
-            found = error_of(judged, problem.targets, problem.data.task)
-            loss, error = torch.stack([score.value.detach().double(), found]).tolist()
+            found = torch.stack([score.value.detach().double(), error_of(judged, problem.targets, problem.data.task)])
+            # One wait for the device brings F and what became of each fit.
+            loss, error, *read = torch.cat([found, *(solution.factor.verdict for solution in solutions)]).tolist()
+            outcomes = [s.judged(read[2 * fit : 2 * fit + 2]) for fit, s in enumerate(solutions)]
+            outcome = next((o for o in outcomes if not o.ok), outcomes[0])
+    if not outcome.ok:
+        score, loss = None, math.inf
     if not loss < math.inf:
         loss, error = math.inf, math.nan
     judgement = (loss + penalty, loss, penalty, error, outcome)
@@ -156,11 +164,11 @@ def solve_fits(problem: Problem, omega: Omega, fits: Sequence[Fit], moving: Sequ
     trained = sorted({p for fit in fits for p in fit.trained})
     sums = {p: problem.parts[p].rows.moments(moving[p], problem.parts[p].of(log_weights)) for p in trained}
     weights = [omega[matrix.name] for matrix in problem.penalty_matrices]
-    moments = (_add([sums[p] for p in fit.trained]) for fit in fits)
+    moments = (added([sums[p] for p in fit.trained]) for fit in fits)
     return tuple(solve_normal(sum_, problem.penalty_matrices, weights) for sum_ in moments)
 
 
-def _add(terms: Sequence[Moments]) -> Moments:
+def added(terms: Sequence[Moments]) -> Moments:
     """Add the sums of a fit's parts. Subtracting a fold from the whole would cancel where it dominates."""
     if len(terms) == 1:
         return terms[0]

@@ -25,7 +25,8 @@ from ..model.recipe import Recipe
 from ..solve.outcome import Outcome
 from ..solve.precision import DOUBLE, MIXED, SINGLE, Precision
 from ..solve.weighted import PenaltyMatrix
-from .beside import stopping_loss, training_loss
+from . import apart
+from .beside import losses_beside
 from .branch import takes_up
 from .evaluation import Evaluation, Part, evaluate, gradient, solve_fits
 from .reach import Reach
@@ -214,7 +215,7 @@ class Problem:
     def evaluate(self, omega: Omega) -> Evaluation:
         """Solve at ``omega`` and return F with its parts; a failed solve gives F = +∞ and its outcome."""
         with self._room():
-            return evaluate(self, omega)
+            return apart.evaluate(self, omega) if apart.is_apart(self) else evaluate(self, omega)
 
     def start(self, omega: Omega | None) -> Evaluation:
         """Evaluate a starting point, ``init()`` for None.
@@ -230,10 +231,19 @@ class Problem:
                 outside[name] = self.hyper_penalties[name].prox(at.omega[name] - gradient[name], 1.0)
         return self.evaluate({**at.omega, **outside})
 
-    def gradient(self, at: Evaluation) -> Omega:
-        """Return ∇ψ at an evaluated point, by name, for the tuned entries of ω."""
+    def gradient(self, at: Evaluation, *, beside: bool = False) -> Omega:
+        """Return ∇ψ at an evaluated point, by name, for the tuned entries of ω, and in the same read the losses beside.
+
+        Where ``beside``, `training_loss` and `stopping_loss` at this point need not wait for the device any more.
+        """
         with self._room():
-            return moved(gradient(self, at), torch.device("cpu"))
+            if isinstance(at, apart.Apart):
+                return moved(apart.gradient(self, at), torch.device("cpu"))
+            found = gradient(self, at)
+            others = losses_beside(self, at) if beside else {}
+            here = moved({**found, **others}, torch.device("cpu"))
+            at.beside.update({name: float(here[name]) for name in others})
+            return {name: here[name] for name in found}
 
     def score(self, predictions: Tensor, leverage: Tensor | None, loss_omega: Omega) -> Tensor:
         """Return ψ from the float64 predictions (N, m) of the scored rows, differentiable."""
@@ -279,11 +289,17 @@ class Problem:
 
     def training_loss(self, at: Evaluation) -> float:
         """Return the same loss on the training rows, unweighted, each by the first fit that was trained on it."""
-        return training_loss(self, at)
+        return self._beside(at, "training")
 
     def stopping_loss(self, at: Evaluation) -> float:
         """Return the same loss on the rows of early stopping, NaN where there are none."""
-        return stopping_loss(self, at)
+        return self._beside(at, "stopping")
+
+    def _beside(self, at: Evaluation, name: str) -> float:
+        if at.outcome.ok and not at.beside:
+            found = apart.losses_beside(self, at) if isinstance(at, apart.Apart) else losses_beside(self, at)
+            at.beside.update({name: float(value) for name, value in found.items()})
+        return at.beside.get(name, math.nan)
 
     def prox(self, omega: Omega, step: float) -> Omega:
         """Return prox_{step r}(ω), each hyper-penalty's prox used once."""
