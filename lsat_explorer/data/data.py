@@ -13,6 +13,7 @@ import numpy as np
 from lsat_explorer.data.images import PixelScale, check_image_shape
 from lsat_explorer.data.labels import Task, infer_task, strata
 from lsat_explorer.data.missing import Missing
+from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.data.partition import partition
 from lsat_explorer.data.parts import check_parts, chosen_inputs, given_splits, joined, read_split
 from lsat_explorer.data.rows import read_rows
@@ -210,10 +211,11 @@ class Data:
         ----------
         train, validation, test, final
             Each a pair (X, y) of .npy paths, or of an array that is read by slices (a memory map, zarr, h5py) and y;
-            or the path of a Parquet file, or of a folder of them; or pairs (X, y) of some rows each: an iterable, or a
+            or the path of a Parquet file, or of a folder of them; or a pair (X, y) of dask's arrays or data frames, or
+            a data frame of both, whose partitions stay with dask; or pairs (X, y) of some rows each: an iterable, or a
             function that returns one.
         target
-            Name of the Parquet column with y, or the names of several.
+            Name of the column with y in Parquet or dask's data frame, or the names of several.
         task, image_shape, feature_names, name
             As in :meth:`from_splits`.
         folder
@@ -280,7 +282,10 @@ class Data:
     @cached_property
     def _grey_levels(self) -> PixelScale:
         inputs = self.train.inputs
-        return self.pixel_scale or PixelScale(float(inputs.min()), float(inputs.max()))
+        if self.pixel_scale is not None:
+            return self.pixel_scale
+        bounds = inputs.bounds() if isinstance(inputs, RowsApart) else (float(inputs.min()), float(inputs.max()))
+        return PixelScale(*bounds)
 
     def _splits(self) -> dict[str, Split]:
         splits = {name: getattr(self, name) for name in SPLITS}

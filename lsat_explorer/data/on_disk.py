@@ -1,4 +1,4 @@
-"""A matrix that stays in its file: a tensor to look into, read in order by those who need all of it."""
+"""Matrices that stay where they are, such as in a file: tensors to look into, read in order by those who need all."""
 
 from __future__ import annotations
 
@@ -11,13 +11,41 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["PASS_BYTES", "RowsOnDisk"]
+__all__ = ["PASS_BYTES", "RowsApart", "RowsOnDisk"]
 
 PASS_BYTES = 2**22
 """Bytes read at a time in a pass over a file."""
 
 
-class RowsOnDisk(Tensor):
+class RowsApart(Tensor):
+    """Rows (N, d) of float32 or float64 that this process does not hold; indexing reads what is asked for."""
+
+    def read(self, rows: slice, out: Tensor | None = None) -> Tensor:
+        """Return some rows (r, d) in memory of their own, the first rows of ``out`` where it is given."""
+        raise NotImplementedError
+
+    def passes(self) -> Iterator[tuple[int, Tensor]]:
+        """Yield the number of the first of some rows, and the rows (r, d), each until the next, in order."""
+        step = max(1, PASS_BYTES // max(self.shape[1] * self.element_size(), 1))
+        buffer = torch.empty(min(step, len(self)), self.shape[1], dtype=self.dtype)
+        for start in range(0, len(self), step):
+            yield start, self.read(slice(start, start + step), buffer)
+
+    def take(self, chosen: Tensor) -> Tensor:
+        """Return the rows with these ascending numbers (r,), in one pass."""
+        result = torch.empty(len(chosen), self.shape[1], dtype=self.dtype)
+        for start, rows in self.passes():
+            first, last = torch.searchsorted(chosen, torch.tensor([start, start + len(rows)])).tolist()
+            result[first:last] = rows[chosen[first:last] - start]
+        return result
+
+    def bounds(self) -> tuple[float, float]:
+        """Return the least and the largest entry, in one pass."""
+        found = [rows.aminmax() for _, rows in self.passes()]
+        return min(float(pair.min) for pair in found), max(float(pair.max) for pair in found)
+
+
+class RowsOnDisk(RowsApart):
     """Rows (N, d) of float32 or float64 in a file, row after row from byte ``offset``; no memory is taken for them.
 
     It is a tensor mapped from the file, not to be written to: indexing reads what is asked for, and results are plain
@@ -93,19 +121,4 @@ class RowsOnDisk(Tensor):
                         f"while it was in use; write or fetch it again."
                     )
                 done += found
-        return result
-
-    def passes(self) -> Iterator[tuple[int, Tensor]]:
-        """Yield the number of the first of some rows, and the rows (r, d), each until the next, in order."""
-        step = max(1, PASS_BYTES // max(self.shape[1] * self.element_size(), 1))
-        buffer = torch.empty(min(step, len(self)), self.shape[1], dtype=self.dtype)
-        for start in range(0, len(self), step):
-            yield start, self.read(slice(start, start + step), buffer)
-
-    def take(self, chosen: Tensor) -> Tensor:
-        """Return the rows with these ascending numbers (r,), in one pass."""
-        result = torch.empty(len(chosen), self.shape[1], dtype=self.dtype)
-        for start, rows in self.passes():
-            first, last = torch.searchsorted(chosen, torch.tensor([start, start + len(rows)])).tolist()
-            result[first:last] = rows[chosen[first:last] - start]
         return result

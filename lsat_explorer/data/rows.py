@@ -1,4 +1,4 @@
-"""Splits whose inputs stay on disk: checked in one pass, and copied in it where their file cannot be used as it is."""
+"""Splits whose inputs stay where they are: checked in one pass, and copied to disk in it where they cannot stay."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+import torch
 
-from lsat_explorer.data.on_disk import RowsOnDisk
+from lsat_explorer.data.on_disk import RowsApart, RowsOnDisk
+from lsat_explorer.data.on_workers import Partitions
 from lsat_explorer.data.sources import Source, as_source
 from lsat_explorer.data.split import SPLITS
 from lsat_explorer.data.tables import Column, Table, check_finite, read_column, read_table
@@ -30,8 +32,8 @@ def read_rows(
     target: str | Sequence[str] | None,
     image_shape: Sequence[int] | None,
     folder: str | Path | None,
-) -> tuple[dict[str, Table], dict[str, RowsOnDisk]]:
-    """Return the rows of each split as a table, every entry of which was looked at, and its inputs on disk.
+) -> tuple[dict[str, Table], dict[str, RowsApart]]:
+    """Return the rows of each split as a table, every entry of which was looked at, and its inputs, which stay apart.
 
     Raises
     ------
@@ -51,12 +53,17 @@ def read_rows(
                 f"same type"
             )
     tables = {
-        s: Table(rows.numpy(), read[s].outcome(), np.arange(len(rows)), read[s].names) for s, rows in files.items()
+        s: Table(_stand_in(rows), read[s].outcome(), np.arange(len(rows)), read[s].names) for s, rows in files.items()
     }
     return tables, files
 
 
-def _kind(rows: RowsOnDisk) -> str:
+def _stand_in(rows: RowsApart) -> np.ndarray:
+    """Return an array of the shape and type of rows that were looked at, which takes no memory."""
+    return np.lib.stride_tricks.as_strided(torch.zeros(1, dtype=rows.dtype).numpy(), tuple(rows.shape), (0, 0))
+
+
+def _kind(rows: RowsApart) -> str:
     return str(rows.dtype).removeprefix("torch.")
 
 
@@ -68,8 +75,11 @@ class _Pass:
         self.names: tuple[str, ...] | None = None
         self._outcomes: list[Column] = []
 
-    def over(self, source: Source, folder: str | Path | None) -> RowsOnDisk:
-        """Return the rows on disk: as they are there, or copied to a file that goes when they go."""
+    def over(self, source: Source | Partitions, folder: str | Path | None) -> RowsApart:
+        """Return the rows where they are, or copied to a file that goes when they go."""
+        if isinstance(source, Partitions):
+            there, self._outcomes, self.names = source.looked_at(self.word, self.image_shape)
+            return there
         if source.file is None:
             return self._copied(source, folder)
         for start, rows in source.file.passes():

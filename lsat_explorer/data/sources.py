@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 
 from lsat_explorer.data.on_disk import PASS_BYTES, RowsOnDisk
+from lsat_explorer.data.on_workers import Partitions, is_dask
 from lsat_explorer.data.tables import shown
 
 __all__ = ["Source", "as_source", "parquet_files"]
 
 _IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64))
-_EXPECTED = "a pair (X, y), the path of Parquet, or an iterable of pairs (X, y)"
+_EXPECTED = "a pair (X, y), the path of Parquet, a data frame of dask, or an iterable of pairs (X, y)"
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,7 @@ class Source:
     outcome: Any = field(default=None, repr=False)
 
 
-def as_source(given: Any, target: str | Sequence[str] | None, word: str) -> Source:
+def as_source(given: Any, target: str | Sequence[str] | None, word: str) -> Source | Partitions:
     """Say what the user's rows are; ``word`` names the split in errors.
 
     Raises
@@ -42,12 +43,14 @@ def as_source(given: Any, target: str | Sequence[str] | None, word: str) -> Sour
     """
     if isinstance(given, str | Path):
         return _parquet(Path(given), target, word)
+    if is_dask(given):
+        return Partitions.of_table(given, target, word)
     if target is not None:
         raise ValueError(f"target is {shown(target)} and the {word} rows are no Parquet; leave target out")
     if isinstance(given, tuple):
         if len(given) != 2:
             raise ValueError(f"{word} rows are a tuple of {len(given)}, expected a pair (X, y); pass (X, y)")
-        return _pair(*given, word)
+        return Partitions.of(*given, word) if is_dask(given[0]) else _pair(*given, word)
     if callable(given):
         given = given()
     if not isinstance(given, Iterable) or isinstance(given, dict):

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..data.on_disk import RowsOnDisk
+from ..data.on_disk import RowsApart
 from ..model.piece import Omega
 from ..model.prepared import Prepared
 from ..solve.precision import Precision
@@ -59,7 +59,7 @@ class ChunkRows(RowsHere):
 
     def _read(self, rows: slice, buffer: Tensor) -> Tensor:
         inputs = self._inputs
-        if isinstance(inputs, RowsOnDisk):
+        if isinstance(inputs, RowsApart):
             # Not out of the map, whose pages would count as memory of this process once they were looked at.
             chunk = inputs.read(rows, buffer)
         else:

@@ -14,6 +14,7 @@ import torch
 from torch import Tensor
 
 from ..data.on_disk import RowsOnDisk
+from ..data.on_workers import RowsOnWorkers
 from ..model.cluster import ClusterLost, connected
 from ..model.engines import Dask
 from ..model.piece import Omega
@@ -82,6 +83,8 @@ class DaskRows(RowSums):
         threads = sum(self._reached(self._client.nthreads).values())
         edges = torch.linspace(0, len(self), min(max(threads, 1), len(self)) + 1).long().tolist()
         self._cuts = [slice(start, stop) for start, stop in pairwise(edges)]
+        if isinstance(inputs, RowsOnWorkers):
+            self._cuts = inputs.cuts
         # One list for every copy of these rows: what is loaded again is so for all.
         self._shares: list[Any] = [None] * len(self._cuts)
         self._last: tuple[Tensor, list[Any]] | None = None
@@ -257,16 +260,26 @@ class DaskRows(RowSums):
         for number in missing:
             cut, worker = self._cuts[number], places[number % len(places)] if places else None
             log_weight = None if self._log_weight is None else self._log_weight[cut]
-            inputs = self._inputs
-            there = Stretch.of(inputs, cut) if isinstance(inputs, RowsOnDisk) else packed(inputs[cut])
-            rows: Any = Given(there, *packed((self.targets[cut], log_weight)))
-            if not isinstance(inputs, RowsOnDisk):
+            rows: Any = Given(self._there(number), *packed((self.targets[cut], log_weight)))
+            if isinstance(self._inputs, RowsOnWorkers):
+                made = self._client.compute(self._inputs.parts[number])
+                kept.append(made)
+                self._shares[number] = self._client.submit(loaded, self._make, rows, made, pure=False)
+                continue
+            if not isinstance(self._inputs, RowsOnDisk):
                 (rows,) = self._reached(self._client.scatter, [rows], workers=worker, hash=False)
                 kept.append(rows)
             self._shares[number] = self._client.submit(
                 loaded, self._make, rows, pure=False, workers=worker, allow_other_workers=True
             )
         self._wait(self._shares)
+
+    def _there(self, number: int) -> Any:
+        """Return the inputs of a part, or where they are; None for a partition of dask's."""
+        inputs, cut = self._inputs, self._cuts[number]
+        if isinstance(inputs, RowsOnWorkers):
+            return None
+        return Stretch.of(inputs, cut) if isinstance(inputs, RowsOnDisk) else packed(inputs[cut])
 
     def _gathered(self, futures: list[Any]) -> list[Any]:
         self._wait(futures)

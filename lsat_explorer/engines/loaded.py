@@ -9,7 +9,7 @@ import torch
 from torch import Tensor
 
 from ..data.data import Split
-from ..data.on_disk import RowsOnDisk
+from ..data.on_disk import RowsApart
 from ..model.engines import Chunks, Dask, Engine, Memory
 from ..model.piece import Omega
 from ..model.prepared import Prepared
@@ -68,7 +68,7 @@ def _part(
     log_weight: Tensor | None,
 ) -> RowSums:
     """Return the rows of one part, where a worker holds them."""
-    if isinstance(engine, Memory) and isinstance(inputs, RowsOnDisk):
+    if isinstance(engine, Memory) and isinstance(inputs, RowsApart):
         inputs = inputs.read(slice(None))
     how: dict[str, Any] = {"precision": precision, "device": device, "log_weight": log_weight, "check": never}
     return load_rows(engine, prepared, inputs, targets, omega, moves, seldom, **how)
@@ -87,4 +87,4 @@ def rows_to_prepare(engine: Engine | str, train: Split, seed: int) -> tuple[Tens
     if len(train) <= count:
         return inputs, train.targets
     chosen = torch.randperm(len(train), generator=torch.Generator().manual_seed(seed))[:count].sort().values
-    return inputs.take(chosen) if isinstance(inputs, RowsOnDisk) else inputs[chosen], train.targets[chosen]
+    return inputs.take(chosen) if isinstance(inputs, RowsApart) else inputs[chosen], train.targets[chosen]

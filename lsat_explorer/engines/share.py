@@ -53,9 +53,12 @@ class Stretch:
 
 @dataclass(frozen=True)
 class Given:
-    """What a part is made of: inputs (r, d), or where they are; targets (r, m) and log weights (r,), or None."""
+    """What a part is made of: inputs (r, d), or where they are; targets (r, m) and log weights (r,), or None.
 
-    inputs: np.ndarray | Stretch
+    Without inputs, those of a partition of dask's come along.
+    """
+
+    inputs: np.ndarray | Stretch | None
     targets: np.ndarray
     log_weight: np.ndarray | None
 
@@ -104,9 +107,10 @@ class Share:
         return at[1]
 
 
-def loaded(make: Make, given: Given) -> Share:
+def loaded(make: Make, given: Given, partition: np.ndarray | None = None) -> Share:
     """Return a part, on the worker that is to have it."""
-    inputs = given.inputs.rows() if isinstance(given.inputs, Stretch) else unpacked(given.inputs)
+    found = partition if given.inputs is None else given.inputs
+    inputs = found.rows() if isinstance(found, Stretch) else unpacked(found)
     with torch.no_grad():
         rows = make(inputs, unpacked(given.targets), unpacked(given.log_weight))
     n, m = rows.shape

@@ -10,7 +10,7 @@ import numpy as np
 import torch
 
 from ..data.data import Data
-from ..data.on_disk import RowsOnDisk
+from ..data.on_disk import RowsApart
 from ..data.relabel import target_of
 from ..data.split import Split
 from ..model.piece import number
@@ -92,7 +92,7 @@ def applied(verdicts: Given, data: Data) -> Data:
     """Return data without the dropped rows and with the new labels; itself where that changes nothing."""
     train, dropped = _relabelled(verdicts, data), list(_placed(verdicts, data, "drop"))
     if dropped:
-        if isinstance(train.inputs, RowsOnDisk):
+        if isinstance(train.inputs, RowsApart):
             raise ValueError(
                 "The training rows stay on disk, where none can be dropped: give the recipe "
                 "data_weights=lsat.FixedWeights(verdicts.weights(data))."

@@ -9,7 +9,7 @@ from typing import Any
 
 import torch
 
-from lsat_explorer.data.on_disk import RowsOnDisk
+from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.widgets.latest import Latest
 from lsat_explorer.widgets.row_columns import Told
 from lsat_explorer.widgets.row_findings import STEPS, Known, Wish, lacking
@@ -31,7 +31,7 @@ def can_predict(run: Any) -> bool:
 
 def can_explain(run: Any) -> bool:
     """Whether the model of a run can say what it makes of its training rows: it can where these are in memory."""
-    return can_predict(run) and not isinstance(run.data.train.inputs, RowsOnDisk)
+    return can_predict(run) and not isinstance(run.data.train.inputs, RowsApart)
 
 
 def can_judge(run: Any) -> bool:

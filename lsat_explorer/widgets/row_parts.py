@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import traitlets
 
-from lsat_explorer.data.on_disk import RowsOnDisk
+from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.widgets.base import View
 from lsat_explorer.widgets.row_choice import RowChoice
 from lsat_explorer.widgets.row_columns import Told
@@ -90,7 +90,7 @@ class RowParts(RowChoice, View):
         if self.part == "training":
             return "-doubt" if rest else "lightest"
         inputs = self._tiles.split.inputs
-        told = self.part == "validation" and can_predict(self.run) and not isinstance(inputs, RowsOnDisk)
+        told = self.part == "validation" and can_predict(self.run) and not isinstance(inputs, RowsApart)
         return "-loss" if told else "row"
 
     def _count_parts(self) -> None:
