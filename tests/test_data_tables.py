@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+import polars
+import pyarrow
 import pytest
 
 import lsat_explorer as lsat
@@ -54,7 +56,6 @@ def test_names_reach_the_coefficients_the_explanations_and_the_errors():
 
 
 def test_polars_frames_are_what_pandas_ones_are():
-    polars = pytest.importorskip("polars", reason="polars is not installed")
     frame = polars.from_pandas(X.reset_index(drop=True))
     same = lsat.Data.from_arrays(X.reset_index(drop=True), LABELS.to_numpy(), missing="mean")
     for labels in (polars.Series(LABELS.tolist()), polars.Series(LABELS.tolist(), dtype=polars.Categorical)):
@@ -65,3 +66,59 @@ def test_polars_frames_are_what_pandas_ones_are():
     data = lsat.Data.from_arrays(holes, LABELS.to_numpy(), missing="mean")
     model = lsat.tune(lsat.Recipe(method=lsat.LBFGS(max_iterations=2)), data, progress=False).model
     np.testing.assert_array_equal(model.predict(holes.select("age", "height", "width")), model.predict(holes))
+
+
+def test_a_text_or_a_category_of_polars_is_refused_by_name_and_nulls_by_their_place():
+    frame = polars.from_pandas(X.reset_index(drop=True))
+    for ward in (["a", "b"] * 30, polars.Series(["a", "b"] * 30, dtype=polars.Categorical)):
+        with pytest.raises(
+            ValueError, match=r"column 3 \('ward'\), expected numbers; encode or drop that column first"
+        ):
+            lsat.Data.from_arrays(frame.with_columns(ward=polars.Series(ward)), LABELS.to_numpy())
+    holes = frame.with_columns(old=polars.Series([True, False, None] * 20), visits=polars.Series([1, None, 3] * 20))
+    with pytest.raises(ValueError, match=r"has nan at row 2, column 3 \('old'\), expected finite"):
+        lsat.Data.from_arrays(holes.drop("visits"), LABELS.to_numpy())
+    data = lsat.Data.from_arrays(holes, LABELS.to_numpy(), missing="median")
+    assert data.fill[4] in (1.0, 2.0, 3.0)
+    assert set(data.train.inputs[:, 3].tolist()) <= {0.0, 1.0, data.fill[3]}
+
+
+FRAMES = {
+    "pandas": lambda frame: frame,
+    "pandas on pyarrow": lambda frame: frame.convert_dtypes(dtype_backend="pyarrow"),
+    "polars": polars.from_pandas,
+    "polars, lazy": lambda frame: polars.from_pandas(frame).lazy(),
+    "pyarrow": lambda frame: pyarrow.Table.from_pandas(frame, preserve_index=False),
+}
+
+
+@pytest.mark.parametrize("made", FRAMES.values(), ids=FRAMES)
+def test_a_table_is_the_same_whichever_library_holds_it(made):
+    plain = X.reset_index(drop=True)
+    expected = lsat.Data.from_arrays(plain, LABELS.to_numpy())
+    outcome = made(pd.DataFrame({"label": LABELS.to_numpy()}))
+    data = lsat.Data.from_arrays(made(plain), outcome)
+    assert (data.feature_names, data.classes) == (expected.feature_names, expected.classes)
+    for found, split in zip(parts(data), parts(expected), strict=True):
+        np.testing.assert_array_equal(found.inputs.numpy(), split.inputs.numpy())
+        assert found.labels.tolist() == split.labels.tolist()
+    several = lsat.Data.from_arrays(made(plain), made(plain[["age", "width"]]))
+    assert several.train.targets.shape[1] == 2
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        pd.Series(LABELS.to_numpy(), dtype=pd.CategoricalDtype(["well", "ill", "gone"])),
+        pd.Categorical(LABELS.to_numpy(), categories=["well", "ill", "gone"]),
+        polars.Series(LABELS.tolist(), dtype=polars.Enum(["well", "ill", "gone"])),
+    ],
+    ids=["series", "categorical", "enum"],
+)
+def test_categories_keep_the_order_that_the_user_gave_them(labels):
+    assert lsat.Data.from_arrays(X.to_numpy(), labels).classes[:2] == ("well", "ill")
+
+
+def test_columns_of_one_name_are_told_apart_by_their_places():
+    twice = X.set_axis(["age", "age", "width"], axis=1)
+    assert lsat.Data.from_arrays(twice, LABELS).feature_names == ("age", "age", "width")

@@ -269,9 +269,10 @@ def test_numbers_are_relabelled_by_numbers():
         assert verdicts.table(data)["given"].tolist() == [tuple(y[3]) if y.ndim == 2 else y[3]]
 
 
+@pytest.mark.parametrize("unit", ["us", "ns"])
 @pytest.mark.parametrize("zone", [None, "UTC", "Europe/Vienna"])
-def test_rows_are_called_by_their_times(zone, tmp_path):
-    times = pd.date_range("2020-02-28 23:30", periods=4, freq="h", tz=zone)
+def test_rows_are_called_by_their_times(zone, unit, tmp_path):
+    times = pd.date_range("2020-02-28 23:30", periods=4, freq="h", tz=zone).as_unit(unit)
     X, y = np.eye(4), np.array(["ant", "bee"] * 2)
     data = lsat.Data.from_splits(train=(pd.DataFrame(X, index=times), y), validation=(X, y))
     verdicts = lsat.Verdicts(tmp_path / "verdicts.json")

@@ -175,7 +175,8 @@ def _read_csv(path: Path, separator: str, progress: bool) -> pd.DataFrame:
     size = path.stat().st_size
     compression: Any = _COMPRESSED.get(path.suffix)
     shown: dict[str, Any] = {"desc": f"reading {path.name}", "unit": "B", "unit_scale": True, "disable": not progress}
-    with open(path, "rb") as file, tqdm.wrapattr(file, "read", total=size, **shown) as wrapped:
+    # Without a buffer there is `read` alone: some versions of pandas would take `read1`, past the bar.
+    with open(path, "rb", buffering=0) as file, tqdm.wrapattr(file, "read", total=size, **shown) as wrapped:
         followed: Any = wrapped
         try:
             frame: pd.DataFrame = pd.read_csv(followed, sep=separator, compression=compression)

@@ -9,6 +9,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from lsat_explorer.data.foreign import column_of, frame_of, index_of
+
 __all__ = ["Column", "Table", "check_finite", "default_names", "numbers", "read_column", "read_table", "shown"]
 
 _CHUNK_ENTRIES = 1 << 20
@@ -147,8 +149,7 @@ def _plain(values: Any, what: str) -> np.ndarray:
 
 def _read_inputs(X: Any, what: str, image_shape: Sequence[int] | None) -> tuple[np.ndarray, tuple[str, ...] | None]:
     """Return inputs (N, d) as float32 or float64, and the names of the columns of a frame."""
-    names = tuple(str(name) for name in X.columns) if hasattr(X, "columns") else None
-    values = _plain(X, what)
+    names, values = frame_of(X) or (None, _plain(X, what))
     if image_shape is not None and values.ndim > 2 and values.shape[1:] == tuple(image_shape):
         values = values.reshape(len(values), -1)
     if values.ndim != 2:
@@ -203,15 +204,7 @@ def read_column(y: Any, what: str = "y") -> Column:
     ValueError
         When they are neither labels nor real numbers, or have another shape.
     """
-    dtype = getattr(y, "dtype", None)
-    if dtype is None and hasattr(y, "columns") and len(y.columns) == 1:
-        # a frame of one column, categorical or not, stands for that column
-        y = y[y.columns[0]]
-        dtype = getattr(y, "dtype", None)
-    categories: Any = getattr(dtype, "categories", None)
-    # polars has categoricals of its own, whose categories are no plain list
-    known = tuple(categories.tolist()) if hasattr(categories, "tolist") else None
-    values = _plain(y, what)
+    values, known = column_of(y) or ((frame_of(y) or (None, _plain(y, what)))[1], None)
     if (
         isinstance(y, list | tuple)
         and values.dtype.kind in "US"
@@ -233,7 +226,7 @@ def read_column(y: Any, what: str = "y") -> Column:
 
 def _read_rows(rows: Any, X: Any, y: Any, count: int, prefix: str) -> np.ndarray:
     """Return the user's name of each row (N,): given, the index of a frame or series, or 0..N-1."""
-    indexes = [table.index for table in (X, y) if hasattr(table, "index") and hasattr(table, "iloc")]
+    indexes = [index for index in map(index_of, (X, y)) if index is not None]
     if len(indexes) == 2 and not indexes[0].equals(indexes[1]):
         raise ValueError(
             f"{prefix}X and {prefix}y have different row indexes, so it is not clear which label belongs to which row; "
@@ -245,6 +238,8 @@ def _read_rows(rows: Any, X: Any, y: Any, count: int, prefix: str) -> np.ndarray
         names, source = np.asarray(indexes[0].to_numpy()), "the row index"
     else:
         return np.arange(count)
+    if names.dtype == "datetime64[ns]" and (names.astype("datetime64[us]") == names).all():
+        names = names.astype("datetime64[us]")  # as plain values, times in nanoseconds would be whole numbers
     if names.shape != (count,):
         raise ValueError(f"{source} has shape {names.shape}, expected ({count},); name each row of X once")
     seen = set()

@@ -1,0 +1,78 @@
+"""The one adapter for tables of other libraries: what is asked of pandas, polars, pyarrow and the like, by narwhals."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+__all__ = ["column_of", "frame_of", "index_of"]
+
+
+def frame_of(table: Any) -> tuple[tuple[str, ...], np.ndarray] | None:
+    """Return the names (d,) and the entries (N, d) of a data frame, None for anything else.
+
+    Parameters
+    ----------
+    table : data frame of pandas, polars, pyarrow or another library that narwhals knows
+        Frames of numbers stay numbers, without a copy where their library has none to make; others become objects,
+        with None, NaN or NA where an entry is missing. A lazy frame is collected.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame_of(pd.DataFrame({"age": [30.0, 41.0]}))
+    (('age',), array([[30.],
+           [41.]]))
+    """
+    import narwhals as nw
+
+    found, names = _seen(table)
+    return (names, found.to_numpy()) if isinstance(found, nw.DataFrame) else None
+
+
+def column_of(values: Any) -> tuple[np.ndarray, tuple[Any, ...] | None] | None:
+    """Return the entries (N,) of a series, a frame of one column or a categorical, and its categories; or else None.
+
+    The categories are in the user's order, None where there are none or they have no order.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> column_of(pd.Series(["well", "ill"], dtype=pd.CategoricalDtype(["well", "ill"])))
+    (array(['well', 'ill'], dtype=object), ('well', 'ill'))
+    """
+    import narwhals as nw
+
+    found, _ = _seen(values)
+    if isinstance(found, nw.DataFrame) and found.shape[1] == 1:
+        found = found[:, 0]
+    native = found.to_native() if isinstance(found, nw.Series) else values
+    # polars has `Enum` for this, pandas `categories` of any categorical; those of polars' `Categorical` have no order.
+    known = getattr(getattr(native, "dtype", None), "categories", None)
+    categories = tuple(known.to_list()) if hasattr(known, "to_list") else None
+    if isinstance(found, nw.Series):
+        return np.asarray(found.to_numpy()), categories
+    return None if categories is None else (np.asarray(values), categories)
+
+
+def index_of(table: Any) -> Any:
+    """Return the row index of a frame or series that has one, None for anything else."""
+    import narwhals as nw
+
+    found, _ = _seen(table)
+    return nw.maybe_get_index(found) if isinstance(found, nw.DataFrame | nw.Series) else None
+
+
+def _seen(table: Any) -> tuple[Any, tuple[str, ...]]:
+    """Return a table as narwhals sees it, or the very thing where it is none, and the names of its columns."""
+    import narwhals as nw
+    from narwhals.exceptions import DuplicateError
+
+    try:
+        found = nw.from_native(table, allow_series=True, pass_through=True)
+        found = found.collect() if isinstance(found, nw.LazyFrame) else found
+        names = found.columns if isinstance(found, nw.DataFrame) else []
+    except DuplicateError:  # pandas has columns of one name, which are told apart by their places
+        found, names = nw.from_native(table.set_axis(range(table.shape[1]), axis=1)), table.columns
+    return found, tuple(str(name) for name in names)
