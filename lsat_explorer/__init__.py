@@ -72,6 +72,7 @@ from .solve import (
 from .tune import (
     GCV,
     LBFGS,
+    Checkpoint,
     Counted,
     FittedModel,
     Grid,
@@ -109,6 +110,7 @@ __all__ = [
     "Box",
     "Cardinality",
     "Chain",
+    "Checkpoint",
     "Cholesky",
     "Chunks",
     "Concat",

@@ -549,7 +549,7 @@ def test_a_heap_is_tidied_no_more_often_than_asked(monkeypatch):
 def test_a_run_tidies_the_heap(monkeypatch):
     seen = []
     monkeypatch.setattr("lsat_explorer.engines.heap._trim", lambda: seen.append)
-    monkeypatch.setattr(import_module("lsat_explorer.tune.run"), "Heap", lambda: Heap(period=0.0))
+    monkeypatch.setattr(import_module("lsat_explorer.tune.stepping"), "Heap", lambda: Heap(period=0.0))
     run = lsat.tune(lsat.Recipe(method=lsat.LBFGS(max_iterations=3)), make_data(), progress=False)
     assert len(seen) == len(run.iterates)
 

@@ -8,7 +8,7 @@ import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
-from itertools import chain
+from itertools import chain, islice
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING
@@ -32,26 +32,24 @@ PATIENCE = 2
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lsat-explorer tune`."""
-    parser.add_argument("recipe", type=Path, metavar="RECIPE.json", help="what `Recipe.to_json()` wrote")
+    recipe = "what `Recipe.to_json()` wrote; left out with --resume"
+    parser.add_argument("recipe", type=Path, nargs="?", metavar="RECIPE.json", help=recipe)
     add_data_arguments(parser)
     engines = "where features are held, in place of what the recipe says: in memory, a chunk of rows at a time, or dask"
     parser.add_argument("--engine", choices=lsat.Recipe.engines, help=engines)
     scheduler = "of --engine dask (default: one that is started here, with a worker a core)"
     parser.add_argument("--scheduler", metavar="ADDRESS", help=scheduler)
-    parser.add_argument("--out", type=Path, required=True, metavar="RUN", help="the folder to write")
+    kept = "the folder to write; the run is kept there as it goes on"
+    parser.add_argument("--out", type=Path, metavar="RUN", help=f"{kept} (default: that of --resume)")
+    goes_on = "go on with a run that was broken off, as if it had not been, on the same --data"
+    parser.add_argument("--resume", type=Path, metavar="RUN", help=goes_on)
     parser.add_argument("--overwrite", action="store_true", help="replace the run that --out holds already")
 
 
 def run(args: argparse.Namespace) -> int:
     """Tune, save and print a summary; after Ctrl-C the same, from the last accepted iterate."""
     with user_input():
-        recipe = read_recipe(args.recipe)
-        if args.scheduler is not None and args.engine != "dask":
-            raise ValueError("--scheduler goes with --engine dask; add it, or leave the scheduler out.")
-        if args.engine is not None:
-            recipe = recipe.replace(engine=lsat.Dask(args.scheduler) if args.scheduler else args.engine)
-        refuse_to_overwrite(args.out, allowed=args.overwrite)
-        tuning = lsat.Run(recipe, load_data(args))
+        tuning = resumed(args) if args.resume is not None else begun(args)
     # Made now, for a folder that cannot be made is to be known before the work, not after it.
     with new_folder(args.out), stop_on_interrupt(tuning):
         try:
@@ -67,15 +65,58 @@ def run(args: argparse.Namespace) -> int:
             if not tuning.iterates:
                 raise
             sentence = (
-                f"interrupted {PATIENCE + 1} times; what {args.out} holds of this run, if anything, is not whole."
+                f"interrupted {PATIENCE + 1} times; the run is not saved, and `lsat-explorer tune --resume {args.out}` "
+                "goes on with what it has kept of itself."
             )
             raise CommandError(sentence, INTERRUPTED) from None
+
+
+def begun(args: argparse.Namespace) -> Run:
+    """Return the new run that the arguments ask for, which keeps itself in --out.
+
+    Raises
+    ------
+    ValueError
+        When something is missing, cannot be read or does not go together.
+    """
+    for name, value in (("RECIPE.json", args.recipe), ("--out", args.out)):
+        if value is None:
+            raise ValueError(f"{name} is missing: give RECIPE.json and --out, or --resume a run that was broken off.")
+    recipe = read_recipe(args.recipe)
+    if args.scheduler is not None and args.engine != "dask":
+        raise ValueError("--scheduler goes with --engine dask; add it, or leave the scheduler out.")
+    if args.engine is not None:
+        recipe = recipe.replace(engine=lsat.Dask(args.scheduler) if args.scheduler else args.engine)
+    refuse_to_overwrite(args.out, allowed=args.overwrite)
+    data = load_data(args)
+    return lsat.Run(recipe, data, checkpoint=lsat.Checkpoint(args.out, replace=args.overwrite))
+
+
+def resumed(args: argparse.Namespace) -> Run:
+    """Return the run that --resume names, and have it kept and saved in its own folder where --out names no other.
+
+    Raises
+    ------
+    ValueError
+        When there is no checkpoint, it is of other data, or there are arguments that are for new runs.
+    """
+    for name, value in (("RECIPE.json", args.recipe), ("--engine", args.engine), ("--scheduler", args.scheduler)):
+        if value is not None:
+            raise ValueError(f"{name} is for a new run: leave it out with --resume, which has its own recipe.")
+    tuning = lsat.Run.resume(args.resume, load_data(args))
+    if args.out is None or args.out.resolve() == args.resume.resolve():
+        args.out = args.resume if args.resume.is_dir() else args.resume.parent
+    else:
+        refuse_to_overwrite(args.out, allowed=args.overwrite)
+        tuning.keep_in(lsat.Checkpoint(args.out, replace=args.overwrite))
+    return tuning
 
 
 def here(tuning: Run) -> Run:
     """Return a run at the same iterate whose model this process fits, where its cluster is gone."""
     run = lsat.Run(tuning.recipe.replace(engine="chunks"), tuning.data)
     run.restore(list(tuning.iterates), tuning.omega, tuning.status, tuning.looks)
+    run.leg, run.memory = tuning.leg, tuning.memory
     return run
 
 
@@ -123,12 +164,16 @@ def pull(tuning: Run) -> None:
     """
     steps = tuning.steps()
     limit = getattr(tuning.recipe.method, "max_iterations", None)
+    said = False
     with tqdm(total=limit, desc="Tuning", unit="it", dynamic_ncols=True) as bar:
         with user_input():
-            first = next(steps)
-        for iterate in chain([first], steps):
+            first = list(islice(steps, 1))  # none where a run that goes on has ended
+        for iterate in chain(first, steps):
             bar.set_postfix_str(f"loss {iterate.loss:.4f}, step {iterate.step:.3g}", refresh=False)
             bar.update(iterate.number - bar.n)
+            if tuning.unsaved and not said:
+                bar.write(f"lsat-explorer: {tuning.unsaved}", file=sys.stderr)
+            said = bool(tuning.unsaved)
 
 
 @contextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .checkpoint import Checkpoint
 from .criteria import GCV, Counted, HeldOut, KFold, LeaveOneOut
 from .driver import tune
 from .evaluation import Evaluation
@@ -18,6 +19,7 @@ from .run import Run
 __all__ = [
     "GCV",
     "LBFGS",
+    "Checkpoint",
     "Counted",
     "Evaluation",
     "FittedModel",

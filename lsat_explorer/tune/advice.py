@@ -18,7 +18,7 @@ __all__ = ["advice", "notes", "overfitting"]
 def advice(run: Run) -> str:
     """Return the status of a run as sentences."""
     if not run.iterates:
-        return run.status.sentence
+        return " ".join(filter(None, [run.status.sentence, run.unsaved]))
     last = run.iterates[-1]
     if run.problem is not None and not run.problem.tuned and run.status is Status.CONVERGED:
         return "Nothing to tune: this is the least squares fit at the recipe's values."
@@ -36,7 +36,7 @@ def advice(run: Run) -> str:
         )
     if run.status.final:
         sentences += filter(None, [overfitting(run)])
-    return " ".join([*sentences, *run.notes])
+    return " ".join(filter(None, [*sentences, *run.notes, run.unsaved]))
 
 
 def overfitting(run: Run) -> str:

@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
+import os
+
 from tqdm import tqdm
 
 from ..data.data import Data
 from ..model.recipe import Recipe
+from .checkpoint import Checkpoint
 from .run import Run
 
 __all__ = ["tune"]
 
 
-def tune(recipe: Recipe, data: Data, *, progress: bool = True) -> Run:
+def tune(
+    recipe: Recipe,
+    data: Data,
+    *,
+    progress: bool = True,
+    checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+) -> Run:
     """Run a recipe on data to its end and return the run.
 
     Parameters
@@ -22,6 +31,9 @@ def tune(recipe: Recipe, data: Data, *, progress: bool = True) -> Run:
         Rows to fit, and validation rows to tune on.
     progress : bool
         Whether to show a progress bar.
+    checkpoint : Checkpoint, str or path, optional
+        A folder in which the run keeps itself as it goes on: after a crash ``Run.resume(folder, data)`` is the run, and
+        goes on as if nothing had happened.
 
     Returns
     -------
@@ -36,7 +48,7 @@ def tune(recipe: Recipe, data: Data, *, progress: bool = True) -> Run:
     >>> round(run.iterates[-1].loss, 2)
     1.74
     """
-    run = Run(recipe, data)
+    run = Run(recipe, data, checkpoint=checkpoint)
     limit = getattr(recipe.method, "max_iterations", None)
     with tqdm(total=limit, disable=not progress, desc="tuning", unit="it") as bar:
         try:

@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass, field, fields
 from enum import Enum
+from operator import attrgetter
+from typing import Any
 
-from ..model.piece import Omega
+import torch
+from torch import Tensor
 
-__all__ = ["SCALARS", "Iterate", "Status"]
+from ..model.piece import Omega, prefixed, within
+
+__all__ = [
+    "COLUMNS",
+    "SCALARS",
+    "Iterate",
+    "Memory",
+    "Status",
+    "from_row",
+    "packed",
+    "read_field",
+    "row_of",
+    "unpacked",
+]
+
+Memory = dict[str, Tensor]
+"""What a method needs, besides the recipe, to go on as if it had never been broken off."""
 
 
 class Status(Enum):
@@ -22,6 +42,7 @@ class Status(Enum):
     NOT_FINITE = "not_finite"
     STOPPED_EARLY = "stopped_early"
     STOPPED_BY_USER = "stopped_by_user"
+    BROKEN_OFF = "broken_off"
 
     @property
     def sentence(self) -> str:
@@ -43,6 +64,7 @@ _SENTENCES = {
     Status.NOT_FINITE: "Not finite: no step leads to a finite loss. The best values so far are kept.",
     Status.STOPPED_EARLY: "Stopped early: the loss on the early-stopping rows has risen for too long.",
     Status.STOPPED_BY_USER: "Stopped by you. The last accepted values are kept.",
+    Status.BROKEN_OFF: "Broken off: the process that computed it is gone. The run can go on from here.",
 }
 
 
@@ -81,6 +103,8 @@ class Iterate:
     omega : dict of str to Tensor
         The hyper-parameters. Most iterates of a run that was loaded, or is long and has a weight per row, hold the
         entries that are numbers alone: see `Run.iterates`.
+    memory : callable or None
+        Returns the `Memory` with which the method goes on after this iterate; a run keeps that of its last one.
     """
 
     number: int
@@ -99,11 +123,49 @@ class Iterate:
     seconds: float = 0.0
     status: Status = Status.RUNNING
     start: int = 0
+    memory: Callable[[], Memory] | None = field(default=None, repr=False, compare=False)
 
     def scalars(self) -> dict[str, float | int | bool | str]:
         """Return every field but ``omega``, the status as a word."""
         return {**{name: getattr(self, name) for name in SCALARS}, "status": self.status.value}
 
 
-SCALARS = tuple(f.name for f in fields(Iterate) if f.name != "omega")
+SCALARS = tuple(f.name for f in fields(Iterate) if f.name not in ("omega", "memory"))
 """The fields of an iterate that fit in a table."""
+
+COLUMNS = (*(name for name in SCALARS if name != "status"), "status")
+"""Them in the order of a row of float64, the status by its place among all."""
+
+_FIELDS = attrgetter(*COLUMNS[:-1])
+_STATUSES = list(Status)
+_READ: dict[str, Callable[[float], Any]] = {
+    "number": int,
+    "start": int,
+    "accepted": bool,
+    "status": lambda code: _STATUSES[int(code)],
+}
+
+
+def row_of(iterate: Iterate) -> list[float]:
+    """Return the fields of an iterate as numbers, in the order of `COLUMNS`."""
+    return [*_FIELDS(iterate), _STATUSES.index(iterate.status)]
+
+
+def read_field(name: str, value: float) -> Any:
+    """Return a field as it is in `Iterate` from a number of its row."""
+    return _READ.get(name, float)(value)
+
+
+def from_row(row: list[float], omega: Omega) -> Iterate:
+    """Return an iterate from what `row_of` gave."""
+    return Iterate(**{name: read_field(name, value) for name, value in zip(COLUMNS, row, strict=True)}, omega=omega)
+
+
+def packed(iterate: Iterate) -> Memory:
+    """Return an iterate as tensors, without its memory."""
+    return {"row": torch.tensor(row_of(iterate), dtype=torch.float64), **prefixed("omega", iterate.omega)}
+
+
+def unpacked(memory: Memory) -> Iterate:
+    """Return the iterate that was packed, to the last bit."""
+    return from_row(memory["row"].tolist(), within("omega", memory))

@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
-from operator import attrgetter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from .iterate import SCALARS, Iterate, Status
+from .iterate import COLUMNS, SCALARS, Iterate, from_row, read_field, row_of
 
-__all__ = ["Iterates"]
+__all__ = ["Iterates", "Parts", "less"]
 
 _MOST = 1_000  # iterates that are kept as they came, if their tensors fit in the budget
 _BUDGET = 16 * 2**20  # bytes of tensors in ω
-
-_NAMES = (*(name for name in SCALARS if name != "status"), "status")
-_FIELDS = attrgetter(*_NAMES[:-1])
-_STATUSES = list(Status)
-_READ: dict[str, Callable[[float], Any]] = {
-    "number": int,
-    "start": int,
-    "accepted": bool,
-    "status": lambda code: _STATUSES[int(code)],
-}
 
 
 class Iterates(Sequence[Iterate]):
@@ -52,7 +42,7 @@ class Iterates(Sequence[Iterate]):
     """
 
     def __init__(self, iterates: Iterable[Iterate] = ()) -> None:
-        self._table: tuple[tuple[str, ...], NDArray[np.float64]] = _NAMES, np.empty((64, len(_NAMES)))
+        self._table: tuple[tuple[str, ...], NDArray[np.float64]] = COLUMNS, np.empty((64, len(COLUMNS)))
         self._count = 0
         self._whole: dict[int, Iterate] = {}
         self._stride = 1  # of the others that are kept whole
@@ -87,7 +77,7 @@ class Iterates(Sequence[Iterate]):
         self._write(place, iterate)
         self._count = place + 1
         for name, least in self._least.items():
-            if iterate.accepted and _less(getattr(iterate, name), self._value(least, name)):
+            if iterate.accepted and less(getattr(iterate, name), self._value(least, name)):
                 self._least[name] = place
         self._release(before)
         if place // self._stride >= max(1, min(_MOST, _BUDGET // self._bytes)):
@@ -144,17 +134,40 @@ class Iterates(Sequence[Iterate]):
     def table(self) -> dict[str, list[Any]]:
         """Return every field as it is in `Iterate`, the status as its word, and the entries of ω that are numbers."""
         columns = {name: column.tolist() for name, column in self.columns().items()}
-        fields = {name: [_READ.get(name, float)(value) for value in columns.pop(name)] for name in SCALARS}
+        fields = {name: [read_field(name, value) for value in columns.pop(name)] for name in SCALARS}
         return {**fields, "status": [status.value for status in fields["status"]], **columns}
+
+    def parts(self) -> Parts:
+        """Return all that is kept; what is appended later does not change it."""
+        names, table = self._table
+        whole = {place: self._whole[place] for place in sorted(self._whole)}
+        return Parts(names, table[: self._count].copy(), whole, self._stride, self._bytes)
+
+    @classmethod
+    def of_parts(cls, parts: Parts) -> Iterates:
+        """Return the iterates that `parts` was taken of."""
+        iterates = cls()
+        iterates._count = len(parts.table)
+        iterates._table = parts.names, np.full((max(64, 2 * iterates._count), len(parts.names)), math.nan)
+        iterates._table[1][: iterates._count] = parts.table
+        iterates._whole, iterates._stride, iterates._bytes = dict(parts.whole), parts.stride, parts.size
+        tensors = (name for one in parts.whole.values() for name, value in one.omega.items() if value.ndim)
+        iterates._tensors = frozenset(tensors)
+        accepted = iterates.columns("accepted")["accepted"]
+        for name in iterates._least:
+            for place, value in enumerate(iterates.columns(name)[name].tolist()):
+                if accepted[place] and less(value, iterates._value(iterates._least[name], name)):
+                    iterates._least[name] = place
+        return iterates
 
     def _at(self, place: int) -> Iterate:
         iterate = self._whole.get(place)
         if iterate is not None:
             return iterate
         names, table = self._table
-        row = dict(zip(names, table[place].tolist(), strict=True))
-        fields = {name: _READ.get(name, float)(row.pop(name)) for name in SCALARS}
-        return Iterate(**fields, omega={name: _number(value) for name, value in row.items() if not math.isnan(value)})
+        row, ends = table[place].tolist(), len(COLUMNS)
+        omega = {n: _number(v) for n, v in zip(names[ends:], row[ends:], strict=True) if not math.isnan(v)}
+        return from_row(row[:ends], omega)
 
     def _value(self, place: int, name: str) -> float:
         names, table = self._table
@@ -167,8 +180,7 @@ class Iterates(Sequence[Iterate]):
         names, table = self._table
         if numbers.keys() - set(names) or place == len(table):
             names, table = self._table = self._grown(place, numbers)
-        status = _STATUSES.index(iterate.status)
-        table[place] = [*_FIELDS(iterate), status, *(numbers.get(name, math.nan) for name in names[len(_NAMES) :])]
+        table[place] = [*row_of(iterate), *(numbers.get(name, math.nan) for name in names[len(COLUMNS) :])]
         self._whole[place] = iterate
         if tensors:
             start = self._whole[0].omega
@@ -191,7 +203,22 @@ class Iterates(Sequence[Iterate]):
                 self._whole.pop(place, None)
 
 
-def _less(value: float, least: float) -> bool:
+@dataclass(frozen=True)
+class Parts:
+    """What `Iterates` are made of: the ``table`` (count, names) of numbers, and the iterates that are kept whole.
+
+    ``stride`` is the distance of those that are kept for nothing but their place, ``size`` the bytes of one's tensors.
+    """
+
+    names: tuple[str, ...]
+    table: NDArray[np.float64]
+    whole: dict[int, Iterate]
+    stride: int
+    size: int
+
+
+def less(value: float, least: float) -> bool:
+    """Whether a value is below the least so far, which may be no number yet."""
     return value < least or (math.isnan(least) and not math.isnan(value))
 
 

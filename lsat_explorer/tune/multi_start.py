@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,10 +12,10 @@ import numpy as np
 import torch
 
 from ..model.choices import Method
-from ..model.piece import Omega, number, register
+from ..model.piece import Omega, number, prefixed, register, tensor, within
 from .descent import start_iterate
-from .iterate import Iterate, Status
-from .iterates import Iterates
+from .iterate import Iterate, Memory, Status, packed, unpacked
+from .iterates import less
 from .quasi_newton import LBFGS
 
 if TYPE_CHECKING:
@@ -24,13 +24,60 @@ if TYPE_CHECKING:
 __all__ = ["Grid", "MultiStart"]
 
 
-def _best(iterates: Iterates, began: float) -> Iterate:
-    """Return the iterate that ends a search: the best point, with the status of its own end."""
-    best = iterates.best
-    status = next((i.status for i in reversed(iterates) if i.start == best.start and i.status.final), Status.CONVERGED)
-    if not math.isfinite(best.objective):
-        status = Status.NOT_FINITE
-    return replace(best, number=iterates[-1].number + 1, status=status, seconds=time.perf_counter() - began)
+class _Search:
+    """What a search has found: how many iterates, the best of them, and how each start has ended."""
+
+    def __init__(self, origin: Omega) -> None:
+        self.origin = origin
+        self.began = time.perf_counter()
+        self.count, self.start = 0, 0
+        self.best: Iterate | None = None
+        self.ends: dict[int, Status] = {}
+
+    def take(self, iterate: Iterate, start: int = 0) -> Iterate:
+        """Return an iterate with the search's own number, start and time, once it is counted."""
+        mine = replace(iterate, number=self.count, start=start, seconds=time.perf_counter() - self.began, memory=None)
+        self.count, self.start = self.count + 1, start
+        if self.best is None or (mine.accepted and less(mine.objective, self.best.objective)):
+            self.best = mine
+        if mine.status.final:
+            self.ends[start] = mine.status
+        return mine
+
+    def end(self) -> Iterate:
+        """Return the iterate that ends a search: the best point, with the status of its own end."""
+        assert self.best is not None
+        status = self.ends.get(self.best.start, Status.CONVERGED)
+        if not math.isfinite(self.best.objective):
+            status = Status.NOT_FINITE
+        return replace(self.best, number=self.count, status=status, seconds=time.perf_counter() - self.began)
+
+    def memory(self, inner: Callable[[], Memory] | None = None) -> Callable[[], Memory]:
+        """Return what goes on from here; ``inner`` is that of the local method, None where it has ended."""
+        best, seconds = self.best, time.perf_counter() - self.began
+        assert best is not None
+        ends = [(start, _STATUSES.index(status)) for start, status in self.ends.items()]
+        numbers = [self.count, self.start, *(number for pair in ends for number in pair)]
+        return lambda: {
+            **prefixed("origin", self.origin),
+            **prefixed("best", packed(best)),
+            **(prefixed("method", inner()) if inner is not None else {}),
+            "numbers": torch.tensor(numbers),
+            "seconds": tensor(seconds),
+        }
+
+    @classmethod
+    def of(cls, memory: Memory) -> _Search:
+        """Return the search that a memory holds."""
+        search = cls(within("origin", memory))
+        search.began -= float(memory["seconds"])
+        search.count, search.start, *ends = memory["numbers"].tolist()
+        search.best = unpacked(within("best", memory))
+        search.ends = {start: _STATUSES[code] for start, code in zip(ends[::2], ends[1::2], strict=True)}
+        return search
+
+
+_STATUSES = list(Status)
 
 
 @register
@@ -81,22 +128,27 @@ class MultiStart(Method):
         limit = self.method.max_iterations
         return None if limit is None else (self.starts + 1) * (limit + 1)
 
-    def iterates(self, problem: Problem, omega: Omega | None = None) -> Iterator[Iterate]:
+    def iterates(self, problem: Problem, omega: Omega | None = None, memory: Memory | None = None) -> Iterator[Iterate]:
         """Yield the iterates of each start, numbered through, then the best point as the last."""
-        began = time.perf_counter()
-        every = Iterates()
-        places = list(enumerate(self._starts(problem, problem.init() if omega is None else omega)))
-        while places:
-            start, point = places.pop(0)
-            refines = start == self.starts
-            method = self._finer() if refines else self.method
-            for iterate in method.iterates(problem, point):
-                mine = replace(iterate, number=len(every), start=start, seconds=time.perf_counter() - began)
-                every.append(mine)
-                yield replace(mine, status=Status.RUNNING)
-            if not places and not refines and math.isfinite(every.best.objective):
-                places.append((self.starts, _best(every, began).omega))
-        yield _best(every, began)
+        search = _Search(problem.init() if omega is None else omega) if memory is None else _Search.of(memory)
+        inner = within("method", memory or {}) or None
+        points = self._starts(problem, search.origin)
+        first = 0 if memory is None else search.start + (inner is None)
+        for start in range(first, self.starts + 1):
+            if start == self.starts and not (search.best is not None and math.isfinite(search.best.objective)):
+                break
+            method: Any = self._finer() if start == self.starts else self.method
+            point = points[start] if start < len(points) else None
+            if start == self.starts:
+                point = search.end().omega
+            elif point is None:
+                continue
+            told, inner = {} if inner is None else {"memory": inner}, None
+            for iterate in method.iterates(problem, point, **told):
+                mine = search.take(iterate, start)
+                memory_of = search.memory(None if iterate.status.final else iterate.memory)
+                yield replace(mine, status=Status.RUNNING, memory=memory_of)
+        yield search.end()
 
     def _finer(self) -> Method:
         """Return the local method with a hundredth of its tolerance, where it has one."""
@@ -158,25 +210,26 @@ class Grid(Method):
         """The number of points."""
         return self.points
 
-    def iterates(self, problem: Problem, omega: Omega | None = None) -> Iterator[Iterate]:
+    def iterates(self, problem: Problem, omega: Omega | None = None, memory: Memory | None = None) -> Iterator[Iterate]:
         """Yield the starting point, each value of the grid, accepted where it is the best so far, then the best."""
-        began = time.perf_counter()
-        omega = problem.init() if omega is None else omega
+        search = _Search(problem.init() if omega is None else omega) if memory is None else _Search.of(memory)
+        omega = search.origin
         if len(problem.tuned) != 1 or omega[problem.tuned[0]].numel() != 1:
             names = ", ".join(problem.tuned) or "nothing"
             raise ValueError(f"Grid tunes one number, but {names} is tuned: hold the others with Frozen().")
         name = problem.tuned[0]
-        last, _ = start_iterate(problem, problem.evaluate(omega), self.points)
-        every = Iterates([replace(last, seconds=time.perf_counter() - began, status=Status.RUNNING)])
-        yield every[0]
-        for value in np.linspace(self.low, self.high, self.points):
+        if memory is None:
+            first, _ = start_iterate(problem, problem.evaluate(omega), self.points)
+            yield self._running(search, first)
+        for value in np.linspace(self.low, self.high, self.points)[search.count - 1 :]:
             point = problem.evaluate({**omega, name: omega[name] + torch.as_tensor(value)})
             iterate, _ = start_iterate(problem, point, self.points)
-            best = every.best
+            best = search.best
+            assert best is not None
             better = point.objective < best.objective
-            iterate = iterate if better else replace(best, accepted=False, tried=point.objective)
-            every.append(
-                replace(iterate, number=len(every), status=Status.RUNNING, seconds=time.perf_counter() - began)
-            )
-            yield every[-1]
-        yield _best(every, began)
+            yield self._running(search, iterate if better else replace(best, accepted=False, tried=point.objective))
+        yield search.end()
+
+    def _running(self, search: _Search, iterate: Iterate) -> Iterate:
+        mine = search.take(replace(iterate, status=Status.RUNNING))
+        return replace(mine, memory=search.memory())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from ..model.choices import Method
 from ..model.piece import Omega, number, register
 from .descent import Change, descend
-from .iterate import Iterate
+from .iterate import Iterate, Memory
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -37,9 +37,9 @@ class _Descent(Method):
         if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= 10**9:
             raise ValueError(f"{name}: max_iterations is {count!r}, expected a whole number from 0 to 10⁹.")
 
-    def iterates(self, problem: Problem, omega: Omega | None = None) -> Iterator[Iterate]:
+    def iterates(self, problem: Problem, omega: Omega | None = None, memory: Memory | None = None) -> Iterator[Iterate]:
         """Yield the solved starting point, then one iterate a step; the last has a final status."""
-        return descend(problem, omega, self)
+        return descend(problem, omega, self, memory)
 
     def first_step(self, gradient_size: float) -> float:
         """Return t¹: ``step``, or where it is None the step that moves the entry of largest gradient by one."""

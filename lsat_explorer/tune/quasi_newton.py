@@ -6,18 +6,19 @@ import math
 import queue
 import threading
 import time
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import torch
 
 from ..model.choices import Method
-from ..model.piece import Omega, number, register
+from ..model.piece import Omega, number, prefixed, register, within
 from ..solve.precision import SINGLE
 from .coordinates import Coordinates
-from .descent import describe, restated, sharpened, start_iterate
-from .iterate import Iterate, Status
+from .descent import Point, describe, restated, sharpened, start_iterate
+from .iterate import Iterate, Memory, Status, packed, unpacked
 
 if TYPE_CHECKING:
     from .evaluation import Evaluation
@@ -67,42 +68,58 @@ class LBFGS(Method):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise ValueError(f"LBFGS: {name} is {value!r}, expected a whole number of at least {least}.")
 
-    def iterates(self, problem: Problem, omega: Omega | None = None) -> Iterator[Iterate]:
+    def iterates(self, problem: Problem, omega: Omega | None = None, memory: Memory | None = None) -> Iterator[Iterate]:
         """Yield the solved starting point, then one iterate an evaluation; the last has a final status."""
         began = time.perf_counter()
-        point = problem.start(omega)
-        last, gradient = start_iterate(problem, point, self.max_iterations)
-        point = point.settled()
-        if not problem.tuned:
-            yield replace(last, seconds=time.perf_counter() - began)
-            return
-        space = Coordinates(problem, "LBFGS")
-        residual = space.residual(point.omega, gradient) if gradient else math.nan
-        if last.status is Status.RUNNING and residual <= self.tolerance:
-            last = replace(last, status=Status.CONVERGED)
-        yield replace(last, seconds=time.perf_counter() - began)
-        if last.status.final:
-            return
+        if memory is None:
+            start = problem.start(omega)
+            last, gradient = start_iterate(problem, start, self.max_iterations)
+            point: Point = start.settled()
+            if not problem.tuned:
+                yield replace(last, seconds=time.perf_counter() - began)
+                return
+            space = Coordinates(problem, "LBFGS")
+            residual = space.residual(point.omega, gradient) if gradient else math.nan
+            if last.status is Status.RUNNING and residual <= self.tolerance:
+                last = replace(last, status=Status.CONVERGED)
+            last = replace(last, seconds=time.perf_counter() - began)
+            said = _Said(point.omega)
+            if gradient:
+                said.answers.append((point.objective, space.slope(point.omega, gradient)))
+            yield replace(last, memory=said.memory(last, False))
+        else:
+            point = last = unpacked(within("last", memory))
+            began -= last.seconds
+            problem = problem.precisely() if memory["precise"] else problem
+            said = _Said.of(memory)
         while not last.status.final:
-            point, last = yield from self._minimize(problem, point, gradient, last, began)
+            point, last = yield from self._minimize(problem, point, said, last, began)
             if not last.status.final:  # rounding decided
                 problem, point, gradient = sharpened(problem, point)
                 last = restated(last, point)
+                said = _Said(point.omega)
+                said.answers.append((point.objective, Coordinates(problem, "LBFGS").slope(point.omega, gradient)))
 
     def _minimize(
-        self, problem: Problem, best: Evaluation, gradient: Omega, last: Iterate, began: float
-    ) -> Generator[Iterate, None, tuple[Evaluation, Iterate]]:
+        self, problem: Problem, best: Point, said: _Said, last: Iterate, began: float
+    ) -> Generator[Iterate, None, tuple[Point, Iterate]]:
         """Yield an iterate an evaluation, and return where the minimizer ended.
 
         The last status is not final where it ended at the rounding of SINGLE.
         """
         space = Coordinates(problem, "LBFGS")
-        with _Conversation(space, best.omega, self.memory) as ask:
-            answer: tuple[float, np.ndarray] | None = (best.objective, space.slope(best.omega, gradient))
+        single = problem.precision is SINGLE
+        with _Conversation(space, said.start, self.memory) as ask:
+            for answer in said.answers[:-1]:  # what the minimizer was told before the run was broken off
+                ask(answer)
             while not last.status.final:
-                x = ask(answer)
+                if single and not last.accepted:
+                    rise = last.tried - best.objective
+                    if problem.precision.hides(rise, best.objective):
+                        break
+                x = ask(said.answers[-1])
                 if x is None:
-                    if problem.precision is SINGLE and math.isfinite(last.tried):
+                    if single and math.isfinite(last.tried):
                         return best, last
                     status = Status.STALLED if last.accepted or math.isfinite(last.tried) else Status.NOT_FINITE
                     last = replace(last, number=last.number + 1, status=status, accepted=False)
@@ -111,22 +128,19 @@ class LBFGS(Method):
                     finite = math.isfinite(trial.objective)
                     gradient = problem.gradient(trial) if finite else {}
                     slope = space.slope(trial.omega, gradient) if finite else np.zeros_like(x)
-                    answer = (trial.objective if finite else 1e300, slope)
                     last = self._next(problem, space, best, trial, gradient, last)
                     best = trial.settled() if last.accepted else best
+                    said.answers.append((trial.objective if finite else 1e300, slope))
                     del trial  # the next one takes its memory
                 last = replace(last, seconds=time.perf_counter() - began)
-                yield last
-                rise = last.tried - best.objective
-                if problem.precision is SINGLE and not last.accepted and problem.precision.hides(rise, best.objective):
-                    break
+                yield replace(last, memory=said.memory(last, not single))
         return best, last
 
     def _next(
         self,
         problem: Problem,
         space: Coordinates,
-        best: Evaluation,
+        best: Point,
         trial: Evaluation,
         gradient: Omega,
         last: Iterate,
@@ -142,6 +156,35 @@ class LBFGS(Method):
             if residual <= self.tolerance:
                 return replace(following, status=Status.CONVERGED)
         return replace(following, status=Status.MAX_ITERATIONS) if count >= self.max_iterations else following
+
+
+class _Said:
+    """What the minimizer was told: where it began, and F with its slope there and at each point that it asked for.
+
+    Its state cannot be kept: told the same again it asks the same, and is where it was.
+    """
+
+    def __init__(self, start: Omega) -> None:
+        self.start = start
+        self.answers: list[tuple[float, np.ndarray]] = []
+
+    @classmethod
+    def of(cls, memory: Memory) -> _Said:
+        """Return what a memory holds."""
+        said = cls(within("start", memory))
+        said.answers = list(zip(memory["values"].tolist(), memory["slopes"].numpy(), strict=True))
+        return said
+
+    def memory(self, last: Iterate, precise: bool) -> Callable[[], Memory]:
+        """Return what goes on after ``last``."""
+        count = len(self.answers)
+        return lambda: {
+            **prefixed("last", packed(last)),
+            **prefixed("start", self.start),
+            "values": torch.tensor([value for value, _ in self.answers[:count]], dtype=torch.float64),
+            "slopes": torch.from_numpy(np.stack([slope for _, slope in self.answers[:count]])),
+            "precise": torch.tensor(precise),
+        }
 
 
 class _Conversation:

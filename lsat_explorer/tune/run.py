@@ -2,28 +2,25 @@
 
 from __future__ import annotations
 
-import math
 import os
-import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ..data.data import Data
-from ..engines.heap import Heap
-from ..engines.row_sums import Interrupted
 from ..model.piece import Omega, within
 from ..model.recipe import Recipe
-from .advice import advice, notes
-from .branch import branch, refuse_other_pieces
+from .advice import advice
+from .branch import branch
+from .checkpoint import Checkpoint
 from .fitted import FittedModel
 from .iterate import Iterate, Status
 from .iterates import Iterates
 from .last_look import TestResult, look
-from .problem import Problem
+from .resume import resume
+from .stepping import Stepping
 
 if TYPE_CHECKING:
     import pandas
@@ -33,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["Run", "TestResult"]
 
 
-class Run:
+class Run(Stepping):
     """A tuning run of a recipe on data. `steps` pulls it forward; any number of readers may look at it meanwhile.
 
     `change` and `stop` may be called from any thread; they act between iterations, `stop` between row chunks too.
@@ -44,6 +41,9 @@ class Run:
     data : Data
     omega : dict of str to Tensor, optional
         Hyper-parameters to start from, kept as ``start``; what is left out has the recipe's own start.
+    checkpoint : Checkpoint, str or path, optional
+        Where the run keeps itself as it goes on, so that `resume` can go on with it after a crash; see
+        `lsat_explorer.Checkpoint`. A folder is one with the usual times.
 
     Attributes
     ----------
@@ -62,131 +62,30 @@ class Run:
     <Status.CONVERGED: 'converged'>
     """
 
-    def __init__(self, recipe: Recipe, data: Data, omega: Omega | None = None) -> None:
+    def __init__(
+        self,
+        recipe: Recipe,
+        data: Data,
+        omega: Omega | None = None,
+        *,
+        checkpoint: Checkpoint | str | os.PathLike[str] | None = None,
+    ) -> None:
         if not isinstance(recipe, Recipe):
             raise ValueError(f"recipe is {recipe!r}, expected a Recipe such as lsat.Recipe().")
         if not isinstance(data, Data | type(None)):
             raise ValueError(f"data is a {type(data).__name__}, expected Data: use lsat.Data.from_arrays(X, y).")
-        self.recipe, self.data = recipe, data
-        self.problem: Problem | None = None
-        self.iterates = Iterates()
-        self.status = Status.READY
-        self.looks = 0
-        self.notes: list[str] = []
-        self.start = self._omega = omega
-        self.limit: int | None = None
+        super().__init__(recipe, data, omega, Checkpoint.of(checkpoint))
         self._model: tuple[Omega, FittedModel] | None = None
-        self._wanted = recipe
-        self._stop = threading.Event()
-        self._puller, self._pulling = 0, False
 
     def __repr__(self) -> str:
         last = f", loss {self.iterates[-1].loss:.4f}" if self.iterates else ""
         return f"Run({self.status.value}, {max(len(self.iterates) - 1, 0)} iterations{last})"
-
-    def steps(self) -> Iterator[Iterate]:
-        """Yield iterates until one has a final status. Pulled again after the end, it goes on from there.
-
-        The first pull prepares the features. After `change` the step rule starts anew from the present ω.
-        """
-        self._stop.clear()
-        self._puller = threading.get_ident()
-        base = self.iterates[-1] if self.iterates else None
-        self.status = Status.RUNNING
-        try:
-            self._pulling = True
-            yield from self._pull(base)
-        except Interrupted:
-            self._pulling = False
-            self.interrupt()
-            yield from self.iterates[-1:]
-        finally:
-            self._pulling = False
-            if self.status is Status.RUNNING:  # broken off by its consumer, or by an error
-                self.interrupt()
-
-    def _pull(self, base: Iterate | None) -> Iterator[Iterate]:
-        heap = Heap()
-        while True:
-            wanted = self._wanted  # read once: another thread may change it at any time
-            anew = wanted != self.recipe
-            problem = self._adopt(wanted)
-            method: Any = self.recipe.method
-            if base is not None and not anew:
-                method = method.resumed(base)
-            done = 0 if base is None else base.number + 1
-            self.limit = None if method.max_iterations is None else done + method.max_iterations
-            start = None if self._omega is None else problem.adapted(self._omega)  # a loss may have other entries since
-            for iterate in method.iterates(problem, start):
-                heap.tidy()
-                last = self._record(iterate, base)
-                self._pulling = False
-                yield last
-                self._pulling = True
-                if last.status.final:
-                    return
-                if self._wanted != self.recipe:
-                    break
-            base = self.iterates[-1]
-
-    def _adopt(self, wanted: Recipe) -> Problem:
-        """Return the problem of ``wanted``, which is the run's recipe from now on."""
-        if self.problem is not None and wanted != self.recipe:
-            self.problem = self.problem.with_recipe(wanted, self._omega)
-        self.recipe = wanted
-        return self._prepared()
-
-    def _prepared(self) -> Problem:
-        """Return the problem of the present recipe, prepared where it is not yet."""
-        if self.problem is None:
-            self.problem = Problem(self.recipe, self.data, self._check, self._omega)
-        return self.problem
-
-    def _check(self) -> None:
-        # Only the thread that pulls is interrupted: another may be fitting `model` meanwhile.
-        if self._stop.is_set() and threading.get_ident() == self._puller and self._pulling:
-            raise Interrupted
-
-    def _record(self, iterate: Iterate, base: Iterate | None) -> Iterate:
-        if base is not None:
-            iterate = replace(iterate, number=base.number + 1 + iterate.number, seconds=base.seconds + iterate.seconds)
-        rule = self.recipe.early_stopping
-        if not iterate.status.final:
-            if self._stop.is_set():
-                iterate = replace(iterate, status=Status.STOPPED_BY_USER)
-            elif rule is not None and iterate.accepted and self.iterates.worse_for(iterate) >= rule.patience:
-                iterate = replace(iterate, status=Status.STOPPED_EARLY)
-        elif self.problem is not None and math.isfinite(iterate.objective):
-            self.notes = notes(self.problem, iterate)
-        self._omega = iterate.omega
-        self.iterates.append(iterate)
-        self.status = iterate.status
-        return iterate
-
-    def interrupt(self) -> None:
-        """End a run whose iteration was broken off: the last accepted iterate stands."""
-        self.status = Status.STOPPED_BY_USER if self.iterates else Status.READY
-        if self.iterates:
-            self.iterates[-1] = replace(self.iterates[-1], status=Status.STOPPED_BY_USER)
 
     def restore(self, iterates: list[Iterate], omega: Omega, status: Status, looks: int) -> None:
         """Take up the state of a saved run, ``omega`` that of the kept iterate, from which it goes on."""
         self.iterates, self.status, self.looks = Iterates(iterates), status, looks
         self.iterates[self.kept.number] = replace(self.kept, omega=omega)
         self._omega = omega
-
-    def change(self, recipe: Recipe) -> None:
-        """Go on, from the next iteration, with other hyper-penalties, another method or other numbers of the loss.
-
-        Raises
-        ------
-        ValueError
-            When it is no recipe, or anything else differs: that is another run.
-        """
-        refuse_other_pieces(self.recipe, recipe, "change()")
-        if self.problem is not None:
-            self.problem.sharing(recipe)  # refuses it here, and prepares nothing
-        self._wanted = recipe
 
     def branch(self, number: int, recipe: Recipe | None = None) -> Run:
         """Return a new run from the hyper-parameters of one of the iterates; it shares the prepared features.
@@ -205,10 +104,6 @@ class Run:
             ``run.iterates.whole(number)``), or anything else differs in the recipe.
         """
         return branch(self, number, self.recipe if recipe is None else recipe)
-
-    def stop(self) -> None:
-        """Ask the run to end; its last iterate says STOPPED_BY_USER."""
-        self._stop.set()
 
     @property
     def omega(self) -> Omega:
@@ -231,6 +126,11 @@ class Run:
         if not self.iterates:
             raise ValueError("The run has not started: pull run.steps(), or call lsat.tune(recipe, data).")
         return self.iterates[-1]
+
+    @property
+    def unsaved(self) -> str:
+        """Why the last checkpoint could not be written, with what comes of it; empty where nothing is wrong."""
+        return "" if self.keeper is None else self.keeper.problem
 
     @property
     def message(self) -> str:
@@ -298,3 +198,36 @@ class Run:
         from .saved import load_run
 
         return load_run(Path(folder), data)
+
+    @classmethod
+    def resume(cls, path: str | os.PathLike[str], data: Data) -> Run:
+        """Read the checkpoint of a run that was broken off, and be ready to go on: pull `steps`.
+
+        What comes is what would have come, to the last bit of every number, on the same machine with as many threads.
+        The run goes on keeping itself in the same folder.
+
+        Parameters
+        ----------
+        path : str or path
+            The folder that was given as ``checkpoint``, or the file in it.
+        data : Data
+            The data of the run.
+
+        Raises
+        ------
+        ValueError
+            When there is no checkpoint, it is cut off or damaged, or it is of other data or another format.
+
+        Examples
+        --------
+        >>> import tempfile
+        >>> import lsat_explorer as lsat
+        >>> folder, data = tempfile.mkdtemp(), lsat.datasets.digits()
+        >>> for iterate in lsat.Run(lsat.Recipe(), data, checkpoint=folder).steps():
+        ...     if iterate.number == 3:
+        ...         break
+        >>> run = Run.resume(folder, data)
+        >>> next(run.steps()).number
+        4
+        """
+        return resume(cls, Path(path), data)

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import math
-import platform
 from collections.abc import Callable, Iterator
-from importlib.metadata import PackageNotFoundError, version
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -15,12 +13,14 @@ import numpy as np
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
 
 from ..data.data import Data
-from ..data.on_disk import RowsOnDisk
 from ..data.whole_file import whole_file
+from ..data.whole_files import in_force, put_in_place, whole_files
 from ..model.recipe import Recipe
+from .checkpoint import Checkpoint, Keeper
+from .checkpoint_file import NAME
+from .fingerprint import fingerprint, versions
 from .fitted import FittedModel
 from .iterate import SCALARS, Iterate, Status
 from .last_look import TestResult
@@ -29,7 +29,7 @@ from .run import Run
 __all__ = ["about", "classes_of", "load_run", "save_run"]
 
 _START = "start.safetensors"
-_PACKAGES = ("lsat_explorer", "torch", "numpy", "scipy", "scikit-learn")
+_FILES = ("recipe.json", "iterates.csv", "model.safetensors", _START, "run.json")
 _Content = TypeVar("_Content")
 _WITHOUT = (
     "This run was loaded without its rows: use Run.load(folder, data) to go on; its model is in model.safetensors."
@@ -37,20 +37,27 @@ _WITHOUT = (
 
 
 def save_run(run: Run, folder: Path) -> None:
-    """Write recipe.json, iterates.csv, run.json and model.safetensors, and where a branch began, start.safetensors."""
+    """Write recipe.json, iterates.csv, run.json and model.safetensors, and where a branch began, start.safetensors.
+
+    Together, in one step. After that a checkpoint that is there becomes that of this run.
+    """
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: give the name of a folder, a new one or that of an older run.")
     model = run.model
-    folder.mkdir(parents=True, exist_ok=True)
-    (folder / "recipe.json").write_text(run.recipe.to_json(), encoding="utf-8")
-    run.history().to_csv(folder / "iterates.csv", index=False)
-    model.save(folder / "model.safetensors")
-    if run.start is None:
-        (folder / _START).unlink(missing_ok=True)
-    else:
-        with whole_file(folder / _START) as file:
-            save_file({name: value.cpu().contiguous() for name, value in run.start.items()}, file)
-    (folder / "run.json").write_text(json.dumps(about(run), indent=2, ensure_ascii=False), encoding="utf-8")
+    with whole_files(folder, _FILES) as new:
+        (new / "recipe.json").write_text(run.recipe.to_json(), encoding="utf-8")
+        run.history().to_csv(new / "iterates.csv", index=False)
+        model.save(new / "model.safetensors")
+        if run.start is not None:
+            with whole_file(new / _START) as file:
+                save_file({name: value.cpu().contiguous() for name, value in run.start.items()}, file)
+        said = about(run)
+        (new / "run.json").write_text(json.dumps(said, indent=2, ensure_ascii=False), encoding="utf-8")
+    if (folder / NAME).is_file():
+        keeper = run.keeper
+        if keeper is None or keeper.path != folder.absolute() / NAME:
+            keeper = Keeper(Checkpoint(str(folder)), own=True)
+        keeper.write(run)
 
 
 def about(run: Run) -> dict[str, Any]:
@@ -64,8 +71,8 @@ def about(run: Run) -> dict[str, Any]:
     """
     if isinstance(run, _Record):
         return run.about
-    said: dict[str, Any] = {"status": run.status.value, "looks": run.looks, "data": _fingerprint(run.data)}
-    return said | {"message": run.message, "notes": run.notes, "versions": _versions()}
+    said: dict[str, Any] = {"status": run.status.value, "looks": run.looks, "data": fingerprint(run.data)}
+    return said | {"message": run.message, "notes": run.notes, "versions": versions()}
 
 
 def classes_of(run: Run) -> tuple[Any, ...] | None:
@@ -73,29 +80,21 @@ def classes_of(run: Run) -> tuple[Any, ...] | None:
     return run.saved.classes if isinstance(run, _Record) else run.data.classes
 
 
-def _versions() -> dict[str, str]:
-    found = {"python": platform.python_version()}
-    for name in _PACKAGES:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:  # run from a folder, never installed
-            found[name] = "not installed"
-    return found
-
-
 def load_run(folder: Path, data: Data | None) -> Run:
     """Read the folder again, without its rows where ``data`` is None."""
     if not isinstance(data, Data | None):
         raise ValueError(f"data is a {type(data).__name__}, expected Data: give the data that the run was run on.")
+    with suppress(OSError):  # in a folder that is read-only they are read from where they are
+        put_in_place(folder, _FILES)
     said = _read(folder, "run.json", _about)
     iterates = _read(folder, "iterates.csv", _iterates)
     recipe = _read(folder, "recipe.json", lambda path: Recipe.from_json(path.read_text(encoding="utf-8")))
     model = _read(folder, "model.safetensors", FittedModel.load)
-    if data is not None and _fingerprint(data) != said.get("data"):
+    if data is not None and fingerprint(data) != said.get("data"):
         was = dict(said.get("data") or {}).get("name", "other rows")
         raise ValueError(f"{folder} was run on other data ({was}), not on {data!r}: give the data that it was run on.")
     run = Run(recipe, data) if data is not None else _Record(recipe, said, model)
-    run.start = _read(folder, _START, load_file) if (folder / _START).is_file() else None
+    run.start = _read(folder, _START, load_file) if in_force(folder, _START).is_file() else None
     run.restore(iterates, model.omega, Status(said["status"]), int(said["looks"]))
     run.notes = [str(note) for note in said.get("notes", [])]
     return run
@@ -103,7 +102,7 @@ def load_run(folder: Path, data: Data | None) -> Run:
 
 def _read(folder: Path, name: str, reader: Callable[[Path], _Content]) -> _Content:
     """Read one file, or say which one is missing or damaged."""
-    path = folder / name
+    path = in_force(folder, name)
     if not path.is_file():
         raise ValueError(f"{folder} holds no saved run: {name} is missing.")
     try:
@@ -137,24 +136,6 @@ def _iterate(row: dict[str, Any]) -> Iterate:
     known = {name: float(value) for name, value in row.items() if name not in SCALARS}
     omega = {n: torch.tensor(v, dtype=torch.float64) for n, v in known.items() if not math.isnan(v)}
     return Iterate(**values, status=Status(row["status"]), omega=omega)
-
-
-def _fingerprint(data: Data) -> dict[str, str]:
-    """Return what tells these rows from others: their name, and a hash of the training and validation rows."""
-    digest = hashlib.sha256()
-    for split in (data.train, data.validation):
-        for values in (split.inputs, split.targets):
-            for rows in _in_order(values):
-                digest.update(rows.numpy().data)
-    return {"name": repr(data), "sha256": digest.hexdigest()}
-
-
-def _in_order(values: Tensor) -> Iterator[Tensor]:
-    """Yield all rows, some at a time where they are in a file."""
-    if isinstance(values, RowsOnDisk):
-        yield from (rows for _, rows in values.passes())
-    else:
-        yield values.contiguous()
 
 
 class _Record(Run):

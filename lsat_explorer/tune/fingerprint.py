@@ -1,0 +1,46 @@
+"""What tells the rows of one data set from others, and the versions that numbers were made with."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+from collections.abc import Iterator
+from importlib.metadata import PackageNotFoundError, version
+
+from torch import Tensor
+
+from ..data.data import Data
+from ..data.on_disk import RowsApart
+
+__all__ = ["fingerprint", "versions"]
+
+_PACKAGES = ("lsat_explorer", "torch", "numpy", "scipy", "scikit-learn")
+
+
+def fingerprint(data: Data) -> dict[str, str]:
+    """Return what tells these rows from others: their name, and a hash of the training and validation rows."""
+    digest = hashlib.sha256()
+    for split in (data.train, data.validation):
+        for values in (split.inputs, split.targets):
+            for rows in _in_order(values):
+                digest.update(rows.numpy().data)
+    return {"name": repr(data), "sha256": digest.hexdigest()}
+
+
+def _in_order(values: Tensor) -> Iterator[Tensor]:
+    """Yield all rows, some at a time where they are in a file."""
+    if isinstance(values, RowsApart):
+        yield from (rows for _, rows in values.passes())
+    else:
+        yield values.contiguous()
+
+
+def versions() -> dict[str, str]:
+    """Return the versions of Python and of the packages that the numbers come from."""
+    found = {"python": platform.python_version()}
+    for name in _PACKAGES:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:  # run from a folder, never installed
+            found[name] = "not installed"
+    return found

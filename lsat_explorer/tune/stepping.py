@@ -1,0 +1,193 @@
+"""A run step by step: its method is pulled, what comes is recorded and kept on disk, and it can be broken off."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+from ..data.data import Data
+from ..engines.heap import Heap
+from ..engines.row_sums import Interrupted
+from ..model.piece import Omega
+from ..model.recipe import Recipe
+from .advice import notes
+from .branch import refuse_other_pieces
+from .checkpoint import Checkpoint, Keeper
+from .iterate import Iterate, Memory, Status
+from .iterates import Iterates
+from .problem import Problem
+
+if TYPE_CHECKING:
+    from .checkpoint_file import State
+
+__all__ = ["Stepping"]
+
+
+class Stepping:
+    """What pulls a run forward, between iterates and in any number of parts; see `lsat_explorer.Run`.
+
+    Attributes
+    ----------
+    leg : int
+        How many iterates there were when the method last set out: at the start, or after another recipe.
+    memory : callable or None
+        Returns what the method needs to go on after the last iterate; None where it sets out anew.
+    wanted : Recipe
+        That of the next iteration.
+    keeper : Keeper or None
+        Writes the checkpoints.
+    """
+
+    def __init__(self, recipe: Recipe, data: Data, omega: Omega | None, checkpoint: Checkpoint | None) -> None:
+        self.recipe, self.data = recipe, data
+        self.problem: Problem | None = None
+        self.iterates = Iterates()
+        self.status = Status.READY
+        self.looks = 0
+        self.notes: list[str] = []
+        self.start = self._omega = omega
+        self.limit: int | None = None
+        self.leg = 0
+        self.memory: Callable[[], Memory] | None = None
+        self.wanted = recipe
+        self.keeper = None if checkpoint is None else Keeper(checkpoint)
+        self._stop = threading.Event()
+        self._puller, self._pulling = 0, False
+
+    def steps(self) -> Iterator[Iterate]:
+        """Yield iterates until one has a final status. Pulled again after the end, it goes on from there.
+
+        The first pull prepares the features. A run that was broken off goes on with the iterate that would have come;
+        one that has ended by itself with its last point. After `change` the step rule starts anew from the present ω.
+        """
+        self._stop.clear()
+        self._puller = threading.get_ident()
+        self.status = Status.RUNNING
+        try:
+            self._pulling = True
+            yield from self._pull()
+        except Interrupted:
+            self._pulling = False
+            self.interrupt()
+            yield from self.iterates[-1:]
+        finally:
+            self._pulling = False
+            if self.status is Status.RUNNING:  # broken off by its consumer, or by an error
+                self.interrupt()
+
+    def _pull(self) -> Iterator[Iterate]:
+        heap = Heap()
+        while True:
+            for iterate in self._set_out():
+                heap.tidy()
+                last = self._record(iterate)
+                self._pulling = False
+                yield last
+                self._pulling = True
+                if last.status.final:
+                    return
+                if self.wanted != self.recipe:
+                    break
+
+    def _set_out(self) -> Iterator[Iterate]:
+        """Return the iterates to come: of a leg that was broken off, or of a new one."""
+        wanted = self.wanted  # read once: another thread may change it at any time
+        anew = wanted != self.recipe
+        problem = self._adopt(wanted)
+        method: Any = self.recipe.method
+        memory = {} if anew or self.memory is None else {"memory": self.memory()}
+        if not memory:
+            if self.iterates and not anew:
+                method = method.resumed(self.iterates[-1])
+            self.leg, self.memory = len(self.iterates), None
+        self.limit = None if method.max_iterations is None else self.leg + method.max_iterations
+        start = None if self._omega is None else problem.adapted(self._omega)  # a loss may have other entries since
+        return method.iterates(problem, start, **memory)
+
+    def _adopt(self, wanted: Recipe) -> Problem:
+        """Return the problem of ``wanted``, which is the run's recipe from now on."""
+        if self.problem is not None and wanted != self.recipe:
+            self.problem = self.problem.with_recipe(wanted, self._omega)
+        self.recipe = wanted
+        return self._prepared()
+
+    def _prepared(self) -> Problem:
+        """Return the problem of the present recipe, prepared where it is not yet."""
+        if self.problem is None:
+            self.problem = Problem(self.recipe, self.data, self._check, self._omega)
+        return self.problem
+
+    def _check(self) -> None:
+        # Only the thread that pulls is interrupted: another may be fitting `model` meanwhile.
+        if self._stop.is_set() and threading.get_ident() == self._puller and self._pulling:
+            raise Interrupted
+
+    def _record(self, iterate: Iterate) -> Iterate:
+        memory, ended = iterate.memory, iterate.status.final
+        if self.leg or memory is not None:
+            before = self.iterates[self.leg - 1].seconds if self.leg else 0.0
+            number, seconds = self.leg + iterate.number, before + iterate.seconds
+            iterate = replace(iterate, number=number, seconds=seconds, memory=None)
+        rule = self.recipe.early_stopping
+        if not iterate.status.final:
+            if self._stop.is_set():
+                iterate = replace(iterate, status=Status.STOPPED_BY_USER)
+            elif rule is not None and iterate.accepted and self.iterates.worse_for(iterate) >= rule.patience:
+                iterate = replace(iterate, status=Status.STOPPED_EARLY)
+        elif self.problem is not None and math.isfinite(iterate.objective):
+            self.notes = notes(self.problem, iterate)
+        self._omega = iterate.omega
+        self.iterates.append(iterate)
+        self.memory = None if ended else memory
+        self.status = iterate.status
+        if self.keeper is not None:
+            self.keeper.after(self, iterate)
+        return iterate
+
+    def interrupt(self) -> None:
+        """End a run whose iteration was broken off: the last accepted iterate stands."""
+        self.status = Status.STOPPED_BY_USER if self.iterates else Status.READY
+        if self.iterates:
+            self.iterates[-1] = replace(self.iterates[-1], status=Status.STOPPED_BY_USER)
+            if self.keeper is not None:
+                self.keeper.write(self)
+
+    def take_up(self, state: State) -> None:
+        """Take up the state of a run that was broken off; the next iterate is the one that would have come."""
+        self.iterates, self.status, self.looks, self.notes = state.iterates, state.status, state.looks, state.notes
+        self.leg, self.wanted = state.leg, state.wanted
+        memory = state.memory
+        self.memory = None if memory is None else lambda: memory
+        self._omega = self.iterates[-1].omega
+        if not self.status.final:
+            self.status = Status.BROKEN_OFF
+
+    def keep_in(self, checkpoint: Checkpoint | None) -> None:
+        """Keep the run in another folder from now on, or in none.
+
+        Raises
+        ------
+        ValueError
+            When the folder holds another run that has not ended.
+        """
+        self.keeper = None if checkpoint is None else Keeper(checkpoint)
+
+    def change(self, recipe: Recipe) -> None:
+        """Go on, from the next iteration, with other hyper-penalties, another method or other numbers of the loss.
+
+        Raises
+        ------
+        ValueError
+            When it is no recipe, or anything else differs: that is another run.
+        """
+        refuse_other_pieces(self.recipe, recipe, "change()")
+        if self.problem is not None:
+            self.problem.sharing(recipe)  # refuses it here, and prepares nothing
+        self.wanted = recipe
+
+    def stop(self) -> None:
+        """Ask the run to end; its last iterate says STOPPED_BY_USER."""
+        self._stop.set()
