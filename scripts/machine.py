@@ -44,10 +44,11 @@ def environment() -> dict[str, str]:
     """Return the environment of the tests and of a kernel.
 
     A kernel starts in its notebook's folder, so that paths are absolute; and with one thread, so that the last digits
-    of a result do not depend on the number of cores and two kernels do not fight for them. LSAT_MNIST is left unset
+    of a result do not depend on the number of cores and two kernels do not fight for them. An Explorer leaves no runs
+    beside a notebook of the project. LSAT_MNIST is left unset
     where nobody named a folder and the usual one is absent: a loader then says what to set, not where it looked.
     """
     names = {name: value for name, value in os.environ.items() if name != "LSAT_MNIST"}
     if os.environ.get("LSAT_MNIST") or mnist_folder().is_dir():
         names["LSAT_MNIST"] = str(mnist_folder())
-    return {"OMP_NUM_THREADS": "1", **names}
+    return {"OMP_NUM_THREADS": "1", "LSAT_RUNS": "off", **names}

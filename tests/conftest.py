@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import lsat_explorer as lsat
 
 os.environ.setdefault("MPLBACKEND", "Agg")
+os.environ.setdefault("LSAT_RUNS", "off")  # an Explorer of a test leaves no runs in the working folder
 if os.environ.get("PYTEST_XDIST_WORKER"):
     # One thread for each of several test processes, or they fight for the same cores. It is read when torch is loaded.
     os.environ.setdefault("OMP_NUM_THREADS", "1")

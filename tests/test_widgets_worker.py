@@ -242,9 +242,9 @@ def test_a_stopped_run_of_a_recipe_evaluates_nothing_more(monkeypatch: pytest.Mo
     late: list[str] = []
 
     def watched(name: str, original: Callable[..., object]) -> Callable[..., object]:
-        def call(*words: object) -> object:
+        def call(*words: object, **more: object) -> object:
             late.extend([name] if stopped else [])
-            return original(*words)
+            return original(*words, **more)
 
         return call
 

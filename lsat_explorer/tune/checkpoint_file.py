@@ -78,13 +78,15 @@ def write_state(run: Stepping, path: Path, rows: dict[str, str], checkpoint: Che
     OSError, SafetensorError
         When it cannot be written.
     """
-    parts = run.iterates.parts()
+    with run.settled:
+        parts, memory, status, leg = run.iterates.parts(), run.memory, run.status, run.leg
+        recipe, wanted = run.recipe, run.wanted
     names, tensors = _packed(parts)
     said: dict[str, Any] = {
-        "status": run.status.value,
+        "status": status.value,
         "looks": run.looks,
         "notes": run.notes,
-        "leg": run.leg,
+        "leg": leg,
         "rows": rows,
         "every": [checkpoint.iterations, checkpoint.seconds],
         "columns": list(parts.names),
@@ -97,12 +99,12 @@ def write_state(run: Stepping, path: Path, rows: dict[str, str], checkpoint: Che
     }
     if run.start is not None:
         tensors |= prefixed("start", run.start)
-    if run.memory is not None:
-        tensors |= prefixed("memory", run.memory())
+    if memory is not None:
+        tensors |= prefixed("memory", memory())
     said["order"] = list(tensors)  # that of the file is its own, and sums over ω depend on it
-    header = {"format": FORMAT, "recipe": run.recipe.to_json(), "run": json.dumps(said)}
-    if run.wanted != run.recipe:
-        header["wanted"] = run.wanted.to_json()
+    header = {"format": FORMAT, "recipe": recipe.to_json(), "run": json.dumps(said)}
+    if wanted != recipe:
+        header["wanted"] = wanted.to_json()
     with whole_file(path) as file:
         save_file({name: _apart(value) for name, value in tensors.items()}, file, metadata=header)
 

@@ -39,6 +39,8 @@ class Stepping:
         That of the next iteration.
     keeper : Keeper or None
         Writes the checkpoints.
+    settled : threading.Lock
+        Held while an iterate is recorded; hold it to read what belongs together.
     """
 
     def __init__(self, recipe: Recipe, data: Data, omega: Omega | None, checkpoint: Checkpoint | None) -> None:
@@ -54,6 +56,7 @@ class Stepping:
         self.memory: Callable[[], Memory] | None = None
         self.wanted = recipe
         self.keeper = None if checkpoint is None else Keeper(checkpoint)
+        self.settled = threading.Lock()
         self._stop = threading.Event()
         self._puller, self._pulling = 0, False
 
@@ -102,7 +105,8 @@ class Stepping:
         if not memory:
             if self.iterates and not anew:
                 method = method.resumed(self.iterates[-1])
-            self.leg, self.memory = len(self.iterates), None
+            with self.settled:
+                self.leg, self.memory = len(self.iterates), None
         self.limit = None if method.max_iterations is None else self.leg + method.max_iterations
         start = None if self._omega is None else problem.adapted(self._omega)  # a loss may have other entries since
         return method.iterates(problem, start, **memory)
@@ -139,10 +143,11 @@ class Stepping:
                 iterate = replace(iterate, status=Status.STOPPED_EARLY)
         elif self.problem is not None and math.isfinite(iterate.objective):
             self.notes = notes(self.problem, iterate)
-        self._omega = iterate.omega
-        self.iterates.append(iterate)
-        self.memory = None if ended else memory
-        self.status = iterate.status
+        with self.settled:
+            self._omega = iterate.omega
+            self.iterates.append(iterate)
+            self.memory = None if ended else memory
+            self.status = iterate.status
         if self.keeper is not None:
             self.keeper.after(self, iterate)
         return iterate

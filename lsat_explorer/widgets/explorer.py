@@ -21,6 +21,7 @@ from lsat_explorer.widgets.last_look import LastLook
 from lsat_explorer.widgets.live_tuner import LiveTuner
 from lsat_explorer.widgets.panels import Heading
 from lsat_explorer.widgets.recipe_panel import RecipePanel
+from lsat_explorer.widgets.restoring import Restoring
 from lsat_explorer.widgets.shown import Shown
 from lsat_explorer.widgets.weight_browser import WeightBrowser
 from lsat_explorer.widgets.worker import Activity
@@ -30,7 +31,7 @@ __all__ = ["Explorer"]
 _PERIOD = 1.0  # seconds between two looks at the rows' weights while the run goes on
 
 
-class Explorer(Shown, ipywidgets.VBox):
+class Explorer(Restoring, Shown, ipywidgets.VBox):
     """Assemble, tune and look: the whole of least squares auto-tuning on one page.
 
     Parameters
@@ -39,6 +40,10 @@ class Explorer(Shown, ipywidgets.VBox):
         The rows, or a run, new or already begun.
     recipe : Recipe, optional
         What is fitted and tuned; ``Recipe()`` by default.
+    keep : bool or path, optional
+        Where the runs are kept, for `restore`: in ``lsat-runs-…`` beside the notebook, in a folder of this name, or
+        (False) nowhere. By default as the environment's LSAT_RUNS says, a folder or ``off``; beside the notebook where
+        it is unset. Where nothing can be written a message says so below the runs, and all else goes on.
     **settings
         ``layout``.
 
@@ -70,7 +75,7 @@ class Explorer(Shown, ipywidgets.VBox):
 
     _complete = False
 
-    def __init__(self, source: Any, recipe: Recipe | None = None, **settings: Any) -> None:
+    def __init__(self, source: Any, recipe: Recipe | None = None, *, keep: Any = None, **settings: Any) -> None:
         refuse_unknown(type(self), settings)
         own = hasattr(source, "steps")
         self.tuner = LiveTuner(source, recipe) if own else LiveTuner(source, recipe or Recipe())
@@ -82,6 +87,7 @@ class Explorer(Shown, ipywidgets.VBox):
         self.browser = WeightBrowser(self.run)
         self._looked = 0.0
         self._told: Recipe | None = None  # that of the heading's cell
+        self._begin_keeping(keep)
         self._connect()
         super().__init__(children=self._arranged(), **settings)
         for name in ("lsat", "lsat-live", "lsat-explorer"):
@@ -96,6 +102,7 @@ class Explorer(Shown, ipywidgets.VBox):
         controls.obey(commands)
         traitlets.link((self.heading, "device"), (controls, "device"))
         self.tuner.listeners.append(self._follow)
+        self.last_look.observe(lambda _change: self._keep(), "count")
 
     def _arranged(self) -> list[ipywidgets.Widget]:
         left = ipywidgets.VBox([self.panel, self.tuner.controls])
@@ -217,6 +224,7 @@ class Explorer(Shown, ipywidgets.VBox):
             return
         self._complete = False
         self.tuner.close()
+        self._folder.release()
         for part in (self.heading, self.panel, self.sliders, self.last_look, self.browser, *self._boxes):
             part.close()
         super().close()
@@ -242,6 +250,7 @@ class Explorer(Shown, ipywidgets.VBox):
 
     def _follow(self, activity: Activity) -> None:
         """Show what has changed. Called after each report of the worker, by the thread that reports."""
+        self._keep()
         run = self.run
         line = self.table.shown
         seen, earlier = line.run, line.run is not run

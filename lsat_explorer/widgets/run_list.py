@@ -85,6 +85,11 @@ class RunList(Sequence[KeptRun]):
     changed : callable
         Called after a run was named, noted, drawn beside the shown one, taken out or brought back.
 
+    Attributes
+    ----------
+    gave_way : callable
+        Called with a run whose place another has taken.
+
     Examples
     --------
     >>> runs = tuner.runs  # doctest: +SKIP
@@ -96,6 +101,7 @@ class RunList(Sequence[KeptRun]):
 
     def __init__(self, changed: Callable[[], None] = lambda: None) -> None:
         self.changed = changed
+        self.gave_way: Callable[[KeptRun], None] = lambda _kept: None
         self._kept: list[KeptRun] = []
         self._count = 0
         self._deleted: tuple[int, KeptRun] | None = None
@@ -155,9 +161,28 @@ class RunList(Sequence[KeptRun]):
         origin, self._origin = self._origin, None
         replaced = [last for last in self._kept[-1:] if _gives_way(last, recipe, origin)]
         self._count += not (replaced and replaced[0].number == self._count)
-        kept = KeptRun(run, recipe, self._count, origin)
-        kept.observe(lambda _change: self.changed(), ["name", "note"])
+        kept = self._watched(KeptRun(run, recipe, self._count, origin))
         self._kept[len(self._kept) - len(replaced) :] = [kept]  # at once: another thread may be reading
+        for other in replaced:
+            self.gave_way(other)
+
+    def _watched(self, kept: KeptRun) -> KeptRun:
+        kept.observe(lambda _change: self.changed(), ["name", "note"])
+        return kept
+
+    def put_back(self, earlier: Sequence[KeptRun]) -> None:
+        """Put runs of an earlier kernel in the place of one that never ran; the buttons are to steer the last of them.
+
+        Parameters
+        ----------
+        earlier : sequence of KeptRun
+            With the numbers that they had.
+        """
+        for kept in earlier:
+            kept.iterates, kept.seconds = len(kept.run.iterates), kept.run.iterates[-1].seconds
+            self._watched(kept)
+        self._count = max(kept.number for kept in earlier)
+        self._kept[:] = earlier
 
     def overlay(self, index: int, on: bool = True) -> None:
         """Draw a run beside the shown one, or no longer.

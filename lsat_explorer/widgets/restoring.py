@@ -1,0 +1,124 @@
+"""What an Explorer keeps of its runs beside the notebook, and takes up again in another kernel."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from lsat_explorer.data import Data
+from lsat_explorer.model.recipe import Recipe
+from lsat_explorer.tune.run import Run
+from lsat_explorer.widgets.cells import this_cell
+from lsat_explorer.widgets.kept_runs import RunFolder, Session, kept_beside, sessions
+from lsat_explorer.widgets.live_tuner import LiveTuner
+from lsat_explorer.widgets.run_list import KeptRun
+from lsat_explorer.widgets.worker import Activity
+
+__all__ = ["Restoring"]
+
+
+class Restoring:
+    """Mixin of a view around a `LiveTuner` whose runs are kept in a folder beside the notebook."""
+
+    tuner: LiveTuner
+    _folder: RunFolder
+    _kept_problem = ""  # what is said below the table of runs
+
+    def _begin_keeping(self, keep: Any) -> None:
+        """Keep runs from now on, as far as ``keep`` and LSAT_RUNS want it."""
+        data, runs = self.tuner.run.data, self.tuner.runs
+        base = kept_beside(data, keep) if isinstance(data, Data) else None
+        self._folder = RunFolder(base, data, this_cell())
+        edited = runs.changed
+        runs.gave_way = self._folder.forget
+
+        def changed() -> None:
+            edited()
+            self._keep()
+
+        runs.changed = changed
+
+    def _keep(self) -> None:
+        """Keep what has changed, and say below the table of runs what could not be kept."""
+        worker, table = self.tuner.worker, self.tuner.table
+        busy = worker.activity.busy or (worker.activity is Activity.PAUSED and not worker.resting)
+        self._folder.follow(self.tuner.runs, self.tuner.recipe, busy)
+        problem = self._folder.problem or getattr(self.tuner.run, "unsaved", "")
+        if problem != self._kept_problem:
+            if table.problem in ("", self._kept_problem):
+                table.problem = problem
+            self._kept_problem = problem
+
+    def restore(self) -> list[KeptRun]:
+        """Take up what an Explorer of an earlier kernel has left beside the notebook: its recipe and its runs.
+
+        The runs are those of the same rows that were kept last, first of all by the same cell; those of another
+        notebook are left to it. One that was broken off is as its last checkpoint has it, and `start` goes on with it
+        as if it had not been. Verdicts are kept by themselves: they are there without this.
+
+        Returns
+        -------
+        list of KeptRun
+            The runs that were found, as in ``runs``.
+
+        Raises
+        ------
+        ValueError
+            When there is nothing to take up, or this Explorer has runs already.
+
+        Examples
+        --------
+        >>> explorer = Explorer(data)  # doctest: +SKIP
+        >>> explorer.restore()  # doctest: +SKIP
+        [KeptRun('Run 1', Run(converged, 9 iterations, loss 1.7442))]
+        """
+        tuner, base = self.tuner, self._folder.base
+        if any(kept.run.iterates for kept in tuner.runs) or tuner.worker.alive:
+            raise ValueError("This Explorer has runs already: call restore() on a new one, in another cell.")
+        if base is None:
+            raise ValueError("This Explorer keeps no runs: make it with keep=True, or set LSAT_RUNS to a folder.")
+        damaged = []
+        for session in sessions(base, tuner.run.data, self._folder.cell):
+            try:
+                restored, runs, recipe = _read(session, tuner.run.data)
+            except ValueError as error:
+                damaged.append(str(error))
+                continue
+            self._folder.take_up(session, runs)
+            self._show_restored(restored, recipe)
+            return restored
+        found = f" {' '.join(damaged)}" if damaged else ""
+        raise ValueError(f"There are no runs on {tuner.run.data!r} to take up in {base}.{found}")
+
+    def _show_restored(self, restored: list[KeptRun], recipe: Recipe) -> None:
+        tuner = self.tuner
+        tuner.runs.put_back(restored)
+        tuner._turn_to(restored[-1].run)
+        tuner.worker.report()
+        if recipe != tuner.recipe:
+            tuner.change(recipe)
+        self._show_recipe(tuner.recipe)
+
+    def _show_recipe(self, recipe: Recipe) -> None:
+        raise NotImplementedError
+
+
+def _read(session: Session, data: Data) -> tuple[list[KeptRun], dict[str, Run], Recipe]:
+    """Return the runs of a session in their order, those by their folders, and the recipe that was assembled."""
+    runs: dict[str, Run] = {}
+    restored: dict[int, KeptRun] = {}
+    missing = []
+    for entry in session.entries():
+        try:
+            run = Run.resume(session.place / entry["folder"], data)
+            origin = entry["origin"]
+            parent = restored.get(int(origin[0])) if origin is not None else None
+            number = int(entry["number"])
+            kept = KeptRun(run, run.recipe, number, None if parent is None else (parent, int(origin[1])))
+            kept.name, kept.note = str(entry["name"]), str(entry["note"])
+            restored[number], runs[entry["folder"]] = kept, run
+        except (ValueError, KeyError, TypeError, IndexError) as error:
+            missing.append(str(error))  # the others are there all the same
+    if not restored:
+        raise ValueError(" ".join(missing) or f"{session.place} lists no runs.")
+    return list(restored.values()), runs, Recipe.from_json(json.dumps(session.about.get("recipe")))
