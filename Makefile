@@ -1,6 +1,9 @@
 # make explore            open the first notebook in JupyterLab; ARGS=--no-browser prints the address
-# make test               every check; ARGS="lint tests notebooks browser" names some of them
+# make test               every check; ARGS="lint tests interop notebooks browser" names some of them
 # make lint               style and types only
+# make interop            the solves for JAX and TensorFlow against torch's, in an environment of their own
+# make lowest             the unit tests with the lowest versions that pyproject.toml allows
+# make docs               the pages of the documentation, in build/docs
 # make notebooks          execute the notebooks again and save them tidy
 # make pictures           make the README's pictures and the recording again, in Chromium
 # make fuzz               read a hundred thousand spoilt recipes
@@ -9,10 +12,18 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-INSTALL := $(BIN)/python -m pip install --disable-pip-version-check -c constraints.txt
+PIP := -m pip install --disable-pip-version-check
+INSTALL := $(BIN)/python $(PIP) -c constraints.txt
+INTEROP := .venv-interop
+LOWEST := .venv-lowest
+LOWEST_TOOLS := build hatchling hypothesis packaging papermill polars pytest pytest-xdist pyyaml
+# Old libraries warn of new ones. The files that are left out test the tools, the release and the pages, in other versions.
+NOT_LOWEST := -o filterwarnings=default -W ignore::DeprecationWarning --ignore=tests/browser \
+  $(foreach name,docs interop scripts wheel,--ignore=tests/test_$(name).py) \
+  --deselect=tests/test_project.py::test_the_constraints_pin_what_the_dependencies_need_in_turn
 ARGS ?=
 
-.PHONY: explore test lint notebooks pictures fuzz clean
+.PHONY: explore test lint interop lowest docs notebooks pictures fuzz clean
 
 explore: $(VENV)/.lab-installed
 	if [ -z "$$LSAT_MNIST" ] && [ -d ../shared/data/mnist ]; then export LSAT_MNIST="$(abspath ../shared/data/mnist)"; fi; \
@@ -23,6 +34,15 @@ test: $(VENV)/.test-installed
 
 lint: $(VENV)/.test-installed
 	$(BIN)/python scripts/run_tests.py lint
+
+interop: $(INTEROP)/.installed
+	$(INTEROP)/bin/python -m pytest -p no:cacheprovider tests/test_interop.py
+
+lowest: $(LOWEST)/.installed
+	$(LOWEST)/bin/python -m pytest -p no:cacheprovider -n 2 $(NOT_LOWEST) $(ARGS)
+
+docs: $(VENV)/.test-installed
+	$(BIN)/python scripts/build_docs.py build/docs
 
 notebooks: $(VENV)/.test-installed
 	$(BIN)/python scripts/execute_notebooks.py $(ARGS) && $(BIN)/python scripts/notebook_index.py
@@ -35,11 +55,11 @@ fuzz: $(VENV)/.test-installed
 	LSAT_FUZZ=125 $(BIN)/python -m pytest -q -s tests/test_recipe_fuzz.py
 
 clean:
-	rm -rf $(VENV) build dist tests/browser/artefacts .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(INTEROP) $(LOWEST) build dist tests/browser/artefacts .mypy_cache .pytest_cache .ruff_cache .hypothesis
 	find . -name __pycache__ -prune -exec rm -rf {} +
 
-$(BIN)/python:
-	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+$(VENV)/bin/python $(INTEROP)/bin/python $(LOWEST)/bin/python:
+	$(PYTHON) -m venv $(@D:/bin=) || { rm -rf $(@D:/bin=); exit 1; }
 
 # The stamps keep a second run from installing again; a change of the requirements makes them stale.
 $(VENV)/.lab-installed: pyproject.toml constraints.txt | $(BIN)/python
@@ -49,3 +69,13 @@ $(VENV)/.lab-installed: pyproject.toml constraints.txt | $(BIN)/python
 $(VENV)/.test-installed: pyproject.toml constraints.txt | $(BIN)/python
 	$(INSTALL) -e '.[test]'
 	touch $@ $(VENV)/.lab-installed
+
+# pip names what has no build for this Python, and the line after it says what can be left out.
+$(INTEROP)/.installed: pyproject.toml constraints.txt requirements-interop.txt | $(INTEROP)/bin/python
+	$(INTEROP)/bin/python $(PIP) -c constraints.txt -e . -r requirements-interop.txt || { \
+	  echo 'JAX and TensorFlow could not be installed, see above; the other checks: make test ARGS="lint tests notebooks browser"'; exit 1; }
+	touch $@
+
+$(LOWEST)/.installed: pyproject.toml constraints-lowest.txt | $(LOWEST)/bin/python
+	$(LOWEST)/bin/python $(PIP) -c constraints-lowest.txt -e '.[bench,dask,lab,onnx,scale]' $(LOWEST_TOOLS)
+	touch $@

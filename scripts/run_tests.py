@@ -1,4 +1,4 @@
-"""Run every check of the project, as `make test` does: style, types, tests, notebooks, JupyterLab in a browser.
+"""Run every check of the project, as `make test` does: style, types, tests, other frameworks, notebooks, a browser.
 
 What this machine lacks (MNIST, Chromium) is left out and named, with the reason. The first step that fails ends it.
 """
@@ -21,7 +21,9 @@ def python(*words: str) -> list[str]:
 
 
 LINT = [python("ruff", "check", "."), python("ruff", "format", "--check", "."), python("mypy")]
-TESTS = python("pytest", "-n", "2", "--ignore=tests/browser")
+# The frameworks are in an environment of their own, where `make interop` runs their tests: here they would be skipped.
+TESTS = python("pytest", "-n", "2", "--ignore=tests/browser", "--ignore=tests/test_interop.py")
+INTEROP = ["make", "--no-print-directory", "interop"]
 NOTEBOOKS = python(
     "pytest",
     "--nbval",
@@ -46,7 +48,7 @@ def install_chromium() -> None:
 
 def steps(words: Sequence[str]) -> list[list[str]]:
     """Return the command lines to run: all of them, or those of the parts that are named."""
-    parts = {"lint": LINT, "tests": [TESTS], "notebooks": [], "browser": [BROWSER]}
+    parts = {"lint": LINT, "tests": [TESTS], "interop": [INTEROP], "notebooks": [], "browser": [BROWSER]}
     if unknown := [word for word in words if word not in parts]:
         sys.exit(f"There is no part {unknown[0]!r}; the parts are {', '.join(parts)}.")
     chosen = words or list(parts)
@@ -65,7 +67,7 @@ def steps(words: Sequence[str]) -> list[list[str]]:
 def main(words: Sequence[str]) -> int:
     """Run the steps in order; return the exit code of the first that fails."""
     for step in steps(words):
-        print(f"\n$ {' '.join(['python', *step[1:]])}", flush=True)
+        print(f"\n$ {' '.join(step).replace(sys.executable, 'python')}", flush=True)
         code = subprocess.run(step, cwd=ROOT, env=environment(), check=False).returncode
         if code:
             return code

@@ -20,7 +20,7 @@ A, SHAPES = RANDOM.normal(size=(12, 4)), [(12,), (12, 3)]
 def framework(request):
     """Return lstsq on numpy arrays, and its value and gradients of a weighted sum, of one of the frameworks."""
     if importlib.util.find_spec(request.param) is None:
-        pytest.skip(f"{request.param} is not installed: pip install {request.param}")
+        pytest.skip(f"{request.param} is not installed: `make interop` runs this where it is")
     module = importlib.import_module(f"lsat_explorer.interop.{request.param}")
     return module, {"jax": by_jax, "tensorflow": by_tensorflow}[request.param]
 

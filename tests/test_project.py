@@ -106,6 +106,27 @@ def test_the_constraints_pin_what_the_dependencies_need_in_turn():
     assert {name for name in unpinned if not name.startswith(("nvidia-", "cuda-", "triton"))} == set()
 
 
+def test_the_lowest_versions_are_those_that_the_ranges_begin_with():
+    lines = (ROOT / "constraints-lowest.txt").read_text().splitlines()
+    lowest = pins([line for line in lines if not line.startswith("#")])
+    extras = PROJECT["optional-dependencies"]
+    tools = {canonicalize_name(Requirement(line).name) for name in ("docs", "test") for line in extras[name]}
+    for requirement in direct_dependencies():
+        if (name := canonicalize_name(requirement.name)) not in tools:
+            (bound,) = requirement.specifier
+            assert bound.operator == ">="
+            assert Version(lowest[name]) == Version(bound.version), name
+
+
+def test_the_environment_of_other_frameworks_adds_to_the_constraints_and_contradicts_none():
+    lines = [line.split(";")[0] for line in (ROOT / "requirements-interop.txt").read_text().splitlines()]
+    added = pins([line for line in lines if not line.startswith("#")])
+    assert {"jax", "jaxlib", "pytest", "tensorflow-cpu"} <= set(added)
+    assert {name: CONSTRAINTS[name] for name in added if name in CONSTRAINTS} == {
+        name: version for name, version in added.items() if name in CONSTRAINTS
+    }
+
+
 def modules() -> list[Path]:
     return sorted(PACKAGE.rglob("*.py"))
 

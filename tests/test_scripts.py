@@ -125,7 +125,7 @@ def test_without_mnist_and_chromium_the_rest_runs_and_the_omissions_are_named(tm
     assert "left out: 02_mnist_paper.ipynb, because" in out
     assert "left out: 05_one_percent.ipynb, because" in out
     assert "left out: tests/browser, because" in out
-    assert steps[:-1] == [*run_tests.LINT, run_tests.TESTS]
+    assert steps[:-1] == [*run_tests.LINT, run_tests.TESTS, run_tests.INTEROP]
     assert steps[-1] == [*run_tests.NOTEBOOKS, str(tmp_path / "01_first_look.ipynb")]
 
 

@@ -19,7 +19,17 @@ import lsat_explorer
 from machine import ROOT
 
 SOURCES = ("lsat_explorer/", "tests/", "scripts/", "docs/")
-BESIDE = {"CHANGELOG.md", "LICENSE", "Makefile", "README.md", "constraints.txt", "environment.yml", "pyproject.toml"}
+BESIDE = {
+    "CHANGELOG.md",
+    "LICENSE",
+    "Makefile",
+    "README.md",
+    "constraints-lowest.txt",
+    "constraints.txt",
+    "environment.yml",
+    "pyproject.toml",
+    "requirements-interop.txt",
+}
 
 
 @pytest.fixture(scope="module")

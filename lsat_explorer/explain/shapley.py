@@ -30,7 +30,7 @@ def knn_shapley(model: FittedModel, *, neighbours: int = 10, data: Data | None =
     """Value each training row by what it adds to a nearest-neighbour classifier of the validation rows, exactly.
 
     The worth of a set S of training rows for a validation row v is the share of agreeing labels among its K nearest in
-    the features, v(S) = (1/K) Σ_{i among the min(K, |S|) nearest of S} [c_i = c_v]; a row's Shapley value is the mean
+    the features, v(S) = (1/K) Σ_{i among the min(K, ∣S∣) nearest of S} [c_i = c_v]; a row's Shapley value is the mean
     of what it adds over all orders of the rows. With the k rows by distance, the nearest first,
 
         s_k = [c_k = c_v] / max(k, K),   s_i = s_{i+1} + ([c_i = c_v] − [c_{i+1} = c_v]) / K · min(K, i) / i,

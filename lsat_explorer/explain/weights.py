@@ -35,7 +35,7 @@ def label_doubt(model: FittedModel, *, data: Data | None = None) -> pandas.DataF
     class, softmax(β ŷ_{−i}) with the β that makes the labels of the validation rows likeliest; where there are none,
     those of the training rows that weigh anything, each by its ŷ_{−i}.
 
-    In regression ``suggested`` is ŷ_{−i} and doubt the studentised leave-one-out residual |t_i|, in outputs j its root
+    In regression ``suggested`` is ŷ_{−i} and doubt the studentised leave-one-out residual ∣t_i∣, in outputs j its root
     mean square, with what a row of weight one would vary by:
 
         t_ij = (y_ij − ŷ_{−i,j}) / (s_ij √(1 + x_iᵀG_{−i}⁻¹x_i)),   s_ij² = (Q_j − e^{2ω_i} E_ij² / (1 − h_i)) / (ν − 1)

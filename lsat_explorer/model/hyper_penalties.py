@@ -76,7 +76,7 @@ class SumSquares(HyperPenalty):
 @register
 @dataclass(frozen=True, repr=False)
 class AbsoluteValue(HyperPenalty):
-    """r(ω) = λ ‖ω‖₁, λ = ``weight``; prox: soft threshold, sgn(ω) max(|ω| − λt, 0).
+    """r(ω) = λ ‖ω‖₁, λ = ``weight``; prox: soft threshold, sgn(ω) max(∣ω∣ − λt, 0).
 
     Examples
     --------
@@ -264,7 +264,7 @@ class Sum(HyperPenalty):
             return self._entrywise(omega - omega.mean(), step)
         kinks = [-self._reach(step), self._reach(step)]
         if isinstance(box := self._term(Box), Box):
-            # h reaches an end of the box where (|v| − λ₁t) / (1 + 2λ₂t) does.
+            # h reaches an end of the box where (∣v∣ − λ₁t) / (1 + 2λ₂t) does.
             kinks += [
                 end * self._shrink(step) + math.copysign(kinks[1], end) for end in box.ends() if math.isfinite(end)
             ]

@@ -55,7 +55,7 @@ class SquaredError(Loss):
 @register
 @dataclass(frozen=True, repr=False)
 class Huber(Loss):
-    """ψ = (1/N) Σ_i Σ_j h(ŷ_ij − y_ij), h(r) = r² for |r| ≤ M, M (2|r| − M) beyond; M = ``threshold``.
+    """ψ = (1/N) Σ_i Σ_j h(ŷ_ij − y_ij), h(r) = r² for ∣r∣ ≤ M, M (2∣r∣ − M) beyond; M = ``threshold``.
 
     Equal to `SquaredError` for errors up to M, then linear with the same slope: one wrong target cannot outweigh the
     rest. (Twice the Huber function of robust statistics.)
@@ -81,7 +81,7 @@ class Huber(Loss):
 @register
 @dataclass(frozen=True, repr=False)
 class Bisquare(Loss):
-    """ψ = (1/N) Σ_i Σ_j b(ŷ_ij − y_ij), b(r) = (M²/6)(1 − (1 − (r/M)²)³) for |r| ≤ M, M²/6 beyond; M = ``threshold``.
+    """ψ = (1/N) Σ_i Σ_j b(ŷ_ij − y_ij), b(r) = (M²/6)(1 − (1 − (r/M)²)³) for ∣r∣ ≤ M, M²/6 beyond; M = ``threshold``.
 
     Tukey's bisquare: about r²/2 for small errors, flat beyond M, so that outliers count but do not pull. It is not
     convex, and flat where every error exceeds M: choose M by the errors at the start.

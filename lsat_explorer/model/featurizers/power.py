@@ -18,7 +18,7 @@ __all__ = ["PowerTransform", "signed_power"]
 @register
 @dataclass(frozen=True, repr=False)
 class PowerTransform(Featurizer):
-    r"""φ(x)_j = sgn(x_j − c_j) |x_j − c_j|^{γ_j}, ``centre`` c and ``exponent`` γ in ω.
+    r"""φ(x)_j = sgn(x_j − c_j) ∣x_j − c_j∣^{γ_j}, ``centre`` c and ``exponent`` γ in ω.
 
     Unless told otherwise they start at c = the mean of the training rows and γ = 1, where φ(x) = x − c. An exponent
     below one compresses large values, one above stretches them, and γ = 0 leaves the sign. The exponent's own
@@ -42,7 +42,7 @@ class PowerTransform(Featurizer):
     -----
     Barratt and Boyd, "Least squares auto-tuning" (2019), section 3.1. Where it has no derivative one is defined: at
     x = c the features change with neither c nor γ, except for γ = 1, where ∂φ/∂c = −1 holds at every x; at γ = 0,
-    ∂φ/∂γ = sgn(x − c) log |x − c| and ∂φ/∂c = 0. Powers depend on the units of x: put a `Scale` before.
+    ∂φ/∂γ = sgn(x − c) log ∣x − c∣ and ∂φ/∂c = 0. Powers depend on the units of x: put a `Scale` before.
 
     Examples
     --------
@@ -94,7 +94,7 @@ def _filled(given: float | tuple[float | None, ...] | None, usual: Tensor, name:
 
 
 def signed_power(z: Tensor, exponent: Tensor) -> Tensor:
-    """Return sgn(z) |z|^γ, 0 at z = 0, with finite derivatives everywhere."""
+    """Return sgn(z) ∣z∣^γ, 0 at z = 0, with finite derivatives everywhere."""
     zero = z == 0
     size = torch.where(zero, torch.ones_like(z), z.abs())
     # At z = 0 only the identity γ = 1 has a slope: z itself, which is 0 there, carries it.
