@@ -7,7 +7,7 @@ import difflib
 import inspect
 import struct
 import warnings
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from importlib import resources
 from typing import Any
 
@@ -18,6 +18,7 @@ from traitlets import HasTraits, TraitError
 
 __all__ = [
     "NotNone",
+    "OwnLayout",
     "Pictured",
     "SettingError",
     "View",
@@ -144,7 +145,38 @@ class NotNone(traitlets.Any):
     allow_none = False
 
 
-class View(anywidget.AnyWidget):
+class OwnLayout:
+    """Mixin of a view that, when it is closed, closes the layouts that were made for it.
+
+    ipywidgets makes one for each widget, a widget itself with a line to the page, and leaves it open for good. Put the
+    mixin before the widget class. A layout that the user gave stays the user's.
+    """
+
+    _own_layout: Any = None
+
+    def __init__(self, *args: Any, **settings: Any) -> None:
+        super().__init__(*args, **settings)
+        if not isinstance(settings.get("layout"), ipywidgets.Layout):
+            self._own_layout = self.layout  # type: ignore[attr-defined]
+
+    def close(self) -> None:
+        """Take the view away."""
+        layouts = [self._own_layout, *(box.layout for box in _boxes(self))]
+        super().close()  # type: ignore[misc]
+        for layout in layouts:
+            if layout is not None:
+                layout.close()
+
+
+def _boxes(view: Any) -> Iterator[ipywidgets.Box]:
+    """Yield the boxes below a view that only put others side by side."""
+    for child in getattr(view, "children", ()):
+        if type(child) in (ipywidgets.Box, ipywidgets.HBox, ipywidgets.VBox):
+            yield child
+            yield from _boxes(child)
+
+
+class View(OwnLayout, anywidget.AnyWidget):
     """A hand-made widget over one domain object: refuses settings that it does not know.
 
     Parameters

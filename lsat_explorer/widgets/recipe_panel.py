@@ -13,7 +13,7 @@ import traitlets
 from lsat_explorer.data import Data
 from lsat_explorer.model.piece import Omega
 from lsat_explorer.model.recipe import Recipe
-from lsat_explorer.widgets.base import View, error_words
+from lsat_explorer.widgets.base import OwnLayout, View, error_words
 from lsat_explorer.widgets.cards import TABS, cards
 from lsat_explorer.widgets.code_view import CodeView
 from lsat_explorer.widgets.fitting_pieces import (
@@ -58,7 +58,7 @@ class Tabs(View):
     problem = traitlets.Unicode("").tag(sync=True)  # what does not go together
 
 
-class RecipePanel(ipywidgets.VBox):
+class RecipePanel(OwnLayout, ipywidgets.VBox):
     """A recipe to assemble by hand or as text; every way of changing it ends in one call.
 
     Parameters

@@ -7,7 +7,7 @@ import threading
 import uuid
 from typing import Any
 
-from lsat_explorer.widgets.base import Pictured, static, styles
+from lsat_explorer.widgets.base import OwnLayout, Pictured, static, styles
 from lsat_explorer.widgets.worker import Activity
 
 __all__ = ["Shown", "looks", "script"]
@@ -39,7 +39,7 @@ def looks(*names: str) -> str:
     return styles("shown.css", *names)
 
 
-class Shown(Pictured):
+class Shown(Pictured, OwnLayout):
     """Mixin of a view whose saved picture follows its state.
 
     Displaying it writes two outputs: the live view, and its picture, which a style sheet hides below a view that lives.
@@ -86,7 +86,7 @@ class Shown(Pictured):
         """Take the view away; a picture that was to be drawn after a rest is not."""
         if self._resting is not None:
             self._resting.cancel()
-        super().close()  # type: ignore[misc]
+        super().close()
 
     def save_picture(self) -> None:
         """Replace the saved picture by the present state, if the view has been displayed."""
