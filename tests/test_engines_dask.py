@@ -7,7 +7,6 @@ import pickle
 import signal
 from collections.abc import Iterator
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,20 +14,12 @@ import pytest
 import torch
 
 import lsat_explorer as lsat
+from cluster import Counted, cluster, elsewhere, on_disk, received
 from lsat_explorer.data.on_disk import RowsOnDisk
 from lsat_explorer.engines import DaskRows, Interrupted
 from lsat_explorer.engines.room import NotEnoughMemory
-from lsat_explorer.engines.share import Question, Share, Stretch, packed
+from lsat_explorer.engines.share import Question, Share, Stretch
 from lsat_explorer.model.cluster import ClusterLost, connected
-from lsat_explorer.model.piece import Omega
-
-distributed = pytest.importorskip("distributed", reason="there is no dask.distributed: pip install .[dask]")
-
-
-def cluster(workers: int = 2) -> Any:
-    return distributed.LocalCluster(
-        n_workers=workers, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
-    )
 
 
 @pytest.fixture(scope="module")
@@ -62,12 +53,6 @@ RECIPES = {
     "k-fold": GRAPH.replace(criterion=lsat.KFold(3), data_weights=lsat.LogWeights()),
     "leave-one-out": FEATURES.replace(criterion=lsat.LeaveOneOut(), loss=lsat.SquaredError()),
 }
-
-
-def elsewhere(problem: lsat.Problem) -> Omega:
-    """Return an ω that is not the start."""
-    start = problem.init()
-    return {k: v + 0.1 * torch.sin(torch.arange(v.numel()).double()).reshape(v.shape) for k, v in start.items()}
 
 
 def same(recipe: lsat.Recipe, engine: lsat.Dask, data: lsat.Data, tolerance: float) -> None:
@@ -112,15 +97,6 @@ def test_a_run_ends_with_the_weights_and_predictions_of_one_in_memory(digits: ls
     np.testing.assert_allclose(ours.model.decision_function(rows), theirs.model.decision_function(rows), atol=1e-10)
 
 
-def on_disk(data: lsat.Data, folder: Path) -> lsat.Data:
-    given = {}
-    for split in ("train", "validation"):
-        rows = getattr(data, split)
-        np.save(folder / f"{split}.npy", rows.inputs.numpy())
-        given[split] = (folder / f"{split}.npy", rows.labels)
-    return lsat.Data.from_rows(**given)
-
-
 @pytest.mark.parametrize("memory", [None, "100 kB"])
 def test_workers_read_rows_on_disk_and_are_told_where_only(digits, engine, tmp_path, monkeypatch, memory) -> None:
     data = on_disk(digits, tmp_path)
@@ -145,58 +121,6 @@ def test_a_file_that_a_worker_does_not_see_is_named(digits, engine, tmp_path) ->
     (tmp_path / "elsewhere.npy").write_bytes((tmp_path / "elsewhere.npy").read_bytes()[:9999])
     with pytest.raises(ValueError, match="it is cut off"):
         lsat.Problem(GRAPH.replace(engine=engine), replace(data, train=replace(data.train, inputs=rows)))
-
-
-class Counted:
-    """Trips, and bytes of the questions and answers in them, by whether an array has an entry for each row of a part.
-
-    Questions that are asked together, before any answer is waited for, are one trip.
-    """
-
-    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.trips, self.by_row, self.other, self._waited = 0, 0, 0, True
-        asked, gathered, laid = DaskRows._asked, DaskRows._gathered, DaskRows._laid
-
-        def ask(rows: DaskRows, name: str, moving: Any, arguments: Any, *more: Any, **how: Any) -> Any:
-            self.trips, self._waited = self.trips + self._waited, False
-            for cut in rows._cuts:
-                self._count(rows, packed(arguments(cut)))
-            return asked(rows, name, moving, arguments, *more, **how)
-
-        def gather(rows: DaskRows, futures: Any) -> Any:
-            found = gathered(rows, futures)
-            self._waited = True
-            self._count(rows, found)
-            return found
-
-        def lay(rows: DaskRows, by_row: torch.Tensor) -> Any:
-            last = rows._last
-            found = laid(rows, by_row)
-            if rows._last is not last:
-                self._count(rows, [packed(by_row[cut]) for cut in rows._cuts])
-            return found
-
-        monkeypatch.setattr(DaskRows, "_asked", ask)
-        monkeypatch.setattr(DaskRows, "_gathered", gather)
-        monkeypatch.setattr(DaskRows, "_laid", lay)
-
-    def _count(self, rows: DaskRows, value: Any) -> None:
-        if isinstance(value, np.ndarray):
-            if value.ndim and len(value) in [cut.stop - cut.start for cut in rows._cuts]:
-                self.by_row += value.nbytes
-            else:
-                self.other += value.nbytes
-        elif isinstance(value, dict | tuple | list):
-            for item in value.values() if isinstance(value, dict) else value:
-                self._count(rows, item)
-
-
-def received(engine: lsat.Dask) -> int:
-    """Return the bytes that workers have had from each other."""
-    logs = connected(engine.address).run(
-        lambda dask_worker: sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
-    )
-    return sum(logs.values())
 
 
 @pytest.mark.parametrize(

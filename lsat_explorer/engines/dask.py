@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
@@ -10,28 +9,26 @@ from itertools import pairwise
 from operator import itemgetter
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor
+from torch.utils.weak import WeakTensorKeyDictionary
 
-from ..data.on_disk import RowsOnDisk
+from ..data.on_disk import RowsApart, RowsOnDisk
 from ..data.on_workers import RowsOnWorkers
-from ..model.cluster import ClusterLost, connected
 from ..model.engines import Dask
 from ..model.piece import Omega
 from ..solve.precision import Precision
 from ..solve.weighted import Moments
+from .by_row import ByRow, Program, worked_out
+from .memory import never
 from .moving import Factors, Moving
 from .passes import Flow, Flowed, Judge, Judged, plus
 from .row_sums import RowSums
 from .share import Given, Make, Question, Stretch, answered, loaded, packed, second, unpacked
+from .workers import Workers
 
 __all__ = ["DaskRows"]
-
-_LISTEN, _ALONE = 0.2, 60.0
-"""Seconds between two looks at whether the run is to stop, and that a cluster without workers is waited for."""
-
-_TRIES = 5
-"""Times that a question is asked where workers that held rows are lost meanwhile."""
 
 Later = tuple[Callable[[], list[Any]], Callable[[list[Any]], Any]]
 """Sends a question and returns answers to be; and puts these together."""
@@ -78,16 +75,17 @@ class DaskRows(RowSums):
         how: dict[str, Any] = {"precision": precision, "device": device, "log_weight": log_weight, "check": check}
         super().__init__(columns, moving, targets, **how)
         self._make, self._inputs = make, inputs
-        self._client = connected(engine.address)
-        self._where = self._client.scheduler.address
-        threads = sum(self._reached(self._client.nthreads).values())
+        self._workers = Workers(engine.address)
+        self._client = self._workers.client
+        threads = sum(self._workers.threads().values())
         edges = torch.linspace(0, len(self), min(max(threads, 1), len(self)) + 1).long().tolist()
         self._cuts = [slice(start, stop) for start, stop in pairwise(edges)]
         if isinstance(inputs, RowsOnWorkers):
             self._cuts = inputs.cuts
         # One list for every copy of these rows: what is loaded again is so for all.
         self._shares: list[Any] = [None] * len(self._cuts)
-        self._last: tuple[Tensor, list[Any]] | None = None
+        self._lying: Any = WeakTensorKeyDictionary()
+        self._weights = engine.weights
         self._tried(self._load)
 
     def moving(self, omega: Omega) -> Moving:
@@ -160,15 +158,18 @@ class DaskRows(RowSums):
 
     def _flowed(self, moving: Moving, flows: Sequence[Flow], weighed: bool, log_weight: Tensor | None = None) -> Later:
         """Ask for sums that the workers form, and for numbers by row as they lie."""
+        lying: list[Any] = []
 
         def ask() -> list[Any]:
             found = self._asked("flowed", moving, lambda cut: (list(flows), weighed), log_weight)
-            weights = self._client.map(itemgetter(0), found, pure=False, key="lsat-rows") if weighed else []
-            sums = self._client.map(itemgetter(slice(1, None)), found, pure=False, key="lsat-sums")
-            return [*self._tree(sums), *weights]
+            lying[:] = self._client.map(itemgetter(0), found, pure=False, key="lsat-rows") if weighed else []
+            sums = self._tree(self._client.map(itemgetter(slice(1, None)), found, pure=False, key="lsat-sums"))
+            return sums if isinstance(log_weight, ByRow) else [*sums, *lying]
 
         def put_together(found: list[Any]) -> Flowed:
             sums, *weights = self._here(found)
+            if weighed and isinstance(log_weight, ByRow):
+                return Flowed(ByRow(self, len(self), list(lying)), *sums)
             return Flowed(torch.cat(weights) if weighed else None, *sums)
 
         return ask, put_together
@@ -181,20 +182,18 @@ class DaskRows(RowSums):
 
         return self._sum("pull_back", moving, mine)
 
-    def normal_residual(self, moving: Moving, theta: Tensor, log_weight: Tensor | None) -> Tensor:
+    def normal_residual(self, moving: Moving, theta: Tensor, log_weight: Tensor | None = None) -> Tensor:
         """Return XᵀW²(Y − Xθ) (n, m), every product in float64."""
-        return self._sum(
-            "normal_residual", moving, lambda cut: (theta, None if log_weight is None else log_weight[cut])
-        )
+        return self._sum("normal_residual", moving, lambda cut: (theta,), log_weight)
 
     def _each(self, name: str, moving: Moving | None, arguments: Arguments, only: int | None = None) -> list[Any]:
         """Return the answers of all parts, in order, or of one."""
         found = self._tried(lambda: self._gathered(self._asked(name, moving, arguments, only=only)))
         return [self._here(answer) for answer in found]
 
-    def _sum(self, name: str, moving: Moving | None, arguments: Arguments) -> Any:
+    def _sum(self, name: str, moving: Moving | None, arguments: Arguments, by_row: Tensor | None = None) -> Any:
         """Return the sum of all parts' answers, which the workers form."""
-        found = self._tried(lambda: self._gathered(self._tree(self._asked(name, moving, arguments))))
+        found = self._tried(lambda: self._gathered(self._tree(self._asked(name, moving, arguments, by_row))))
         return self._here(found[0])
 
     def _here(self, answer: Any) -> Any:
@@ -225,36 +224,47 @@ class DaskRows(RowSums):
         shares = [self._shares[part] for part in chosen]
         # What goes along is what a sum needs, θ or a number a row: there is no cause for dask's warning of 10 MB.
         with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-            more = [] if by_row is None else [self._laid(by_row)]
+            more = [] if by_row is None else [self.laid(by_row)]
             return list(self._client.map(answered, shares, asked, *more, pure=False, key=f"lsat-{name}"))
 
-    def _laid(self, by_row: Tensor) -> list[Any]:
-        """Return numbers by row that lie with their parts, sent there once for all questions about them."""
-        if self._last is None or self._last[0] is not by_row or any(part.cancelled() for part in self._last[1]):
-            parts = [packed(by_row[cut]) for cut in self._cuts]
-            self._last = by_row, self._client.map(second, self._shares, parts, pure=False, key="lsat-numbers")
-        return self._last[1]
+    @property
+    def spreads(self) -> bool:
+        """Whether numbers by row are to lie with the rows, which are not in this process either."""
+        return self._weights == "workers" and isinstance(self._inputs, RowsApart)
+
+    def spread(self, values: Tensor) -> ByRow:
+        """Return numbers by row (N,) as they lie with the rows; they are sent once."""
+        return values if isinstance(values, ByRow) else ByRow(self, len(self), self.laid(values))
+
+    def laid(self, values: Tensor) -> list[Any]:
+        """Return numbers by row (N,) that lie with their parts, sent there once for all questions about them."""
+        if isinstance(values, ByRow):
+            return values.parts()
+        found: list[Any] = self._lying.get(values, [])
+        if not found or any(part.cancelled() for part in found):
+            parts = [packed(values[cut]) for cut in self._cuts]
+            self._lying[values] = found = self._client.map(second, self._shares, parts, pure=False, key="lsat-numbers")
+        return found
+
+    def worked_out(self, program: Program, leaves: Sequence[list[Any]]) -> list[Any]:
+        """Return what becomes of numbers that lie with parts, which stays with them."""
+        programs = [program] * len(self._cuts)
+        found: list[Any] = self._client.map(worked_out, self._shares, programs, *leaves, pure=False, key="lsat-by-row")
+        return found
+
+    def brought(self, parts: list[Any]) -> list[np.ndarray]:
+        """Return what lies with parts; a run that was stopped may ask too."""
+        return list(self._workers.tried(lambda: self._workers.gathered(parts, never), never))
 
     def _tried(self, ask: Callable[[], Any]) -> Any:
-        """Return what ``ask`` gives, asked again where parts were lost with their workers."""
-        for _ in range(_TRIES):
-            self._check()
-            try:
-                return ask()
-            except CancelledError as error:
-                # Dask cancels what needs rows that it cannot make again, and everything when the scheduler is gone.
-                if self._client.status != "running":
-                    raise self._lost() from error
-        raise ClusterLost(
-            f"Workers of the scheduler at {self._where} were lost {_TRIES} times during one sum: their logs say why."
-        )
+        return self._workers.tried(ask, self._check)
 
     def _load(self) -> None:
         """Send, or have read, the parts that no worker has."""
         missing = [number for number, share in enumerate(self._shares) if share is None or share.cancelled()]
         if not missing:
             return
-        threads = self._reached(self._client.nthreads)
+        threads = self._workers.threads()
         places = [worker for worker in sorted(threads) for _ in range(threads[worker])]
         kept = []  # until parts are loaded: workers have then made of the inputs what they need
         for number in missing:
@@ -267,12 +277,12 @@ class DaskRows(RowSums):
                 self._shares[number] = self._client.submit(loaded, self._make, rows, made, pure=False)
                 continue
             if not isinstance(self._inputs, RowsOnDisk):
-                (rows,) = self._reached(self._client.scatter, [rows], workers=worker, hash=False)
+                (rows,) = self._workers.reached(self._client.scatter, [rows], workers=worker, hash=False)
                 kept.append(rows)
             self._shares[number] = self._client.submit(
                 loaded, self._make, rows, pure=False, workers=worker, allow_other_workers=True
             )
-        self._wait(self._shares)
+        self._workers.wait(self._shares, self._check)
 
     def _there(self, number: int) -> Any:
         """Return the inputs of a part, or where they are; None for a partition of dask's."""
@@ -282,43 +292,4 @@ class DaskRows(RowSums):
         return Stretch.of(inputs, cut) if isinstance(inputs, RowsOnDisk) else packed(inputs[cut])
 
     def _gathered(self, futures: list[Any]) -> list[Any]:
-        self._wait(futures)
-        return list(self._reached(self._client.gather, futures))
-
-    def _wait(self, futures: list[Any]) -> None:
-        """Wait for futures, hearing whether the run is to stop."""
-        import distributed
-
-        alone: float | None = None
-        while True:
-            try:
-                with self._client.as_current():
-                    distributed.wait(futures, timeout=_LISTEN)
-                break
-            except TimeoutError:
-                self._check()
-                if self._client.status != "running":
-                    raise self._lost() from None
-                now = time.monotonic()
-                alone = None if self._reached(self._client.nthreads) else alone or now
-                if alone is not None and now - alone > _ALONE:
-                    raise ClusterLost(f"No worker of the scheduler at {self._where} is left: start others.") from None
-        for future in futures:
-            failure = future.exception() if future.status == "error" else None
-            if isinstance(failure, distributed.KilledWorker):
-                raise MemoryError(str(failure)) from failure
-            if failure is not None:
-                raise failure
-
-    def _reached(self, call: Callable[..., Any], *arguments: Any, **how: Any) -> Any:
-        """Return what a call of the client gives; a scheduler that is gone breaks it."""
-        try:
-            return call(*arguments, **how)
-        except OSError as error:  # of which TimeoutError is one
-            raise self._lost() from error
-
-    def _lost(self) -> ClusterLost:
-        return ClusterLost(
-            f"The scheduler of dask at {self._where} is gone: the last accepted iterate is kept. Start another, or "
-            f"set another engine, and go on with lsat.Run(recipe, data, run.omega)."
-        )
+        return self._workers.gathered(futures, self._check)

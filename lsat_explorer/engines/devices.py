@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 
 from ..model.piece import Omega
+from .by_row import ByRow
 
 __all__ = ["available_devices", "moved", "resolve_device"]
 
@@ -43,9 +44,15 @@ def resolve_device(name: str) -> torch.device:
 
 
 def moved(values: Omega, device: torch.device) -> Omega:
-    """Return float64 tensors on a device, in one transfer: itself where they are there already."""
+    """Return float64 tensors on a device, in one transfer: itself where they are there already.
+
+    Numbers by row that lie with the rows stay there.
+    """
     if all(value.device == device for value in values.values()):
         return values
+    if lying := {name: value for name, value in values.items() if isinstance(value, ByRow)}:
+        found = moved({name: value for name, value in values.items() if name not in lying}, device)
+        return {name: found.get(name, value) for name, value in values.items()}
     whole = torch.cat([value.reshape(-1) for value in values.values()]).to(device)
     parts = whole.split([value.numel() for value in values.values()])
     return {name: part.view_as(value) for (name, value), part in zip(values.items(), parts, strict=True)}

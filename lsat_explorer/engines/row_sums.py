@@ -172,7 +172,7 @@ class RowSums(ABC):
             columns = self.columns[name]
             factors[name].append(feature_factors(residual, image, flow.theta[columns], flow.C[columns], scale))
 
-    def normal_residual(self, moving: Moving, theta: Tensor, log_weight: Tensor | None) -> Tensor:
+    def normal_residual(self, moving: Moving, theta: Tensor, log_weight: Tensor | None = None) -> Tensor:
         """Return XᵀW²(Y − Xθ) (n, m), every product in float64."""
         total = torch.zeros_like(theta)
         for rows, features in self.chunks(moving):

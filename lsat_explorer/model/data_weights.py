@@ -19,6 +19,9 @@ __all__ = ["DataWeights", "FixedWeights", "GroupWeights", "LogWeights", "Times",
 class DataWeights(Piece, ABC):
     """Description of how training rows are weighted; row i counts e^{2ω_i} times."""
 
+    by_row = False
+    """Whether each row has an entry of its own in ω, which its ω_i is but for a constant."""
+
     @abstractmethod
     def init(self, targets: Tensor) -> Omega:
         """Return the starting values for training rows with ``targets`` (k, m)."""
@@ -41,6 +44,8 @@ class LogWeights(DataWeights):
     >>> LogWeights()
     LogWeights()
     """
+
+    by_row = True
 
     def init(self, targets: Tensor) -> Omega:
         """Return ``log_weight`` (k,), zeros."""
@@ -213,6 +218,7 @@ class Times(DataWeights):
         if not isinstance(self.weights, DataWeights):
             raise ValueError(f"Times: weights is {self.weights!r}, expected data weights such as LogWeights().")
         object.__setattr__(self, "counts", positive(self.counts, "Times: counts"))
+        object.__setattr__(self, "by_row", self.weights.by_row)
 
     def init(self, targets: Tensor) -> Omega:
         """Return what ``weights`` tunes, after a check of the length."""

@@ -76,8 +76,9 @@ class Dask(Engine):
 
     Each thread of a worker has a part of the rows. Rows in memory are sent once; of rows on disk
     (:meth:`Data.from_rows`) workers are told the file, which they must see under the same path, and read their part.
-    The results are those of `Memory` to rounding. Row weights and predictions, 8 bytes a number, cross the network;
-    features do not. Needs ``pip install 'lsat_explorer[dask]'``, on the workers too.
+    The results are those of `Memory` to rounding. What crosses the network are sums, and of rows that are weighed their
+    weights and the slopes of these, 8 bytes a number; features do not. Needs ``pip install 'lsat_explorer[dask]'``, on
+    the workers too.
 
     Parameters
     ----------
@@ -86,6 +87,10 @@ class Dask(Engine):
         each core of this machine, started when they are needed.
     memory : str, optional
         What the chunks of one part may take, as of `Chunks`, where features are not to be held by the workers either.
+    weights : {"here", "workers"}
+        Where the weight of each row is while it is tuned, of rows that are on disk or with dask: ``"here"`` survives
+        the scheduler; with ``"workers"`` nothing of the size of the rows crosses the network, and weights come here
+        when they are asked for, as for a checkpoint.
 
     Examples
     --------
@@ -95,18 +100,21 @@ class Dask(Engine):
 
     address: str | None = None
     memory: str | None = None
+    weights: str = "here"
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "address", address_of(self.address))
         self.each()
+        if self.weights not in ("here", "workers"):
+            raise ValueError(f"Dask: weights is {self.weights!r}, expected 'here' or 'workers'; give one of them.")
 
     @classmethod
-    def local(cls, workers: int = 2, memory: str | None = None) -> Dask:
+    def local(cls, workers: int = 2, memory: str | None = None, weights: str = "here") -> Dask:
         """Start workers of one thread each on this machine, which end with this process.
 
         A script that calls it keeps its work below ``if __name__ == "__main__":``, for workers import it.
         """
-        return cls(start(workers), memory)
+        return cls(start(workers), memory, weights)
 
     def each(self) -> Engine:
         """Return how a worker holds its rows."""

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import torch
 from torch import Tensor
 
+from ..engines.dask import DaskRows
 from ..engines.moving import Moving
 from ..engines.passes import Flow, Flowed, Judge, Judged, plus
 from ..model.engines import Chunks, Dask
@@ -50,6 +51,7 @@ def is_apart(problem: Problem) -> bool:
 def evaluate(problem: Problem, omega: Omega) -> Apart:
     """Solve the fits at ``omega`` and have them judged where the rows are."""
     with torch.no_grad():
+        omega = spread(problem, omega)
         penalty = float(sum(problem.hyper_penalties[name].value(value) for name, value in omega.items()))
         there = problem.there(omega)
         moving = tuple(part.rows.moving(within("featurizer", there)) for part in problem.parts)
@@ -69,6 +71,17 @@ def evaluate(problem: Problem, omega: Omega) -> Apart:
     rights, own = tuple(one.right for one in found if one.right is not None), _sum(one.own for one in found)
     more: dict[str, Any] = {"rights": rights, "own": own or {}, "log_weights": by_part}
     return Apart(omega, there, *judgement, solutions, moving, nowhere, None, **more)
+
+
+def spread(problem: Problem, omega: Omega) -> Omega:
+    """Return ω with an entry for each training row where the rows are, if it is to lie there."""
+    names, rows = problem.tuned_below("data_weights"), problem.parts[0].rows
+    weights = problem.recipe.data_weights
+    if weights is None or not weights.by_row or not names or not isinstance(rows, DaskRows) or not rows.spreads:
+        return omega
+    if len(rows) < len(problem.data.train):
+        return omega  # folds of rows that were brought here
+    return {name: rows.spread(value) if name in names else value for name, value in omega.items()}
 
 
 def _solve(

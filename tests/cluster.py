@@ -1,0 +1,96 @@
+"""Clusters of dask for tests, and what passes between their workers and the process that tunes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import lsat_explorer as lsat
+from lsat_explorer.engines import DaskRows
+from lsat_explorer.engines.by_row import ByRow
+from lsat_explorer.engines.share import packed
+from lsat_explorer.model.cluster import connected
+from lsat_explorer.model.piece import Omega
+
+distributed = pytest.importorskip("distributed", reason="there is no dask.distributed: pip install .[dask]")
+
+
+def cluster(workers: int = 2) -> Any:
+    return distributed.LocalCluster(
+        n_workers=workers, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
+    )
+
+
+def elsewhere(problem: lsat.Problem) -> Omega:
+    """Return an ω that is not the start."""
+    start = problem.init()
+    return {k: v + 0.1 * torch.sin(torch.arange(v.numel()).double()).reshape(v.shape) for k, v in start.items()}
+
+
+def on_disk(data: lsat.Data, folder: Path) -> lsat.Data:
+    given = {}
+    for split in ("train", "validation"):
+        rows = getattr(data, split)
+        np.save(folder / f"{split}.npy", rows.inputs.numpy())
+        given[split] = (folder / f"{split}.npy", rows.labels)
+    return lsat.Data.from_rows(**given)
+
+
+class Counted:
+    """Trips, and bytes of the questions and answers in them, by whether an array has an entry for each row of a part.
+
+    Questions that are asked together, before any answer is waited for, are one trip.
+    """
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.trips, self.by_row, self.other, self._waited = 0, 0, 0, True
+        asked, gathered, laid, brought = DaskRows._asked, DaskRows._gathered, DaskRows.laid, DaskRows.brought
+
+        def ask(rows: DaskRows, name: str, moving: Any, arguments: Any, *more: Any, **how: Any) -> Any:
+            self.trips, self._waited = self.trips + self._waited, False
+            for cut in rows._cuts:
+                self._count(rows, packed(arguments(cut)))
+            return asked(rows, name, moving, arguments, *more, **how)
+
+        def gather(rows: DaskRows, futures: Any) -> Any:
+            found = gathered(rows, futures)
+            self._waited = True
+            self._count(rows, found)
+            return found
+
+        def lay(rows: DaskRows, values: torch.Tensor) -> Any:
+            if not isinstance(values, ByRow) and values not in rows._lying:
+                self._count(rows, [packed(values[cut]) for cut in rows._cuts])
+            return laid(rows, values)
+
+        def bring(rows: DaskRows, parts: Any) -> Any:
+            found = brought(rows, parts)
+            self._count(rows, found)
+            return found
+
+        monkeypatch.setattr(DaskRows, "_asked", ask)
+        monkeypatch.setattr(DaskRows, "_gathered", gather)
+        monkeypatch.setattr(DaskRows, "laid", lay)
+        monkeypatch.setattr(DaskRows, "brought", bring)
+
+    def _count(self, rows: DaskRows, value: Any) -> None:
+        if isinstance(value, np.ndarray):
+            if value.ndim and len(value) in [cut.stop - cut.start for cut in rows._cuts]:
+                self.by_row += value.nbytes
+            else:
+                self.other += value.nbytes
+        elif isinstance(value, dict | tuple | list):
+            for item in value.values() if isinstance(value, dict) else value:
+                self._count(rows, item)
+
+
+def received(engine: lsat.Dask) -> int:
+    """Return the bytes that workers have had from each other."""
+    logs = connected(engine.address).run(
+        lambda dask_worker: sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
+    )
+    return sum(logs.values())
