@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -47,11 +47,26 @@ def targets_of(target: str | Sequence[str], columns: Sequence[str], where: str) 
     Raises
     ------
     ValueError
-        When one is not; the sentence names the columns that are.
+        When one is not, or there is none; the sentence names the columns that are.
     """
-    targets = [target] if isinstance(target, str) else [str(name) for name in target]
+    targets = names_in(target, "target")
+    if not targets:
+        raise ValueError(f"target is {shown(target)}, expected the name of a column; name the one to predict")
     check_columns(targets, columns, where, "target")
     return targets
+
+
+def names_in(names: Any, option: str) -> list[str]:
+    """Return one name, or several, as a list.
+
+    Raises
+    ------
+    ValueError
+        When they are neither.
+    """
+    if not isinstance(names, str | Iterable):
+        raise ValueError(f"{option} is {shown(names)}, expected the name of a column, or several; pass names")
+    return [names] if isinstance(names, str) else [str(name) for name in names]
 
 
 def check_columns(names: Sequence[str], columns: Sequence[str], where: str, option: str) -> None:
@@ -90,7 +105,7 @@ def rows_of_frame(
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     columns = list(frame.columns)
     targets = targets_of(target, columns, where)
-    dropped = [drop] if isinstance(drop, str) else list(drop)
+    dropped = names_in(drop, "drop")
     for option, named in (("drop", dropped), ("index", [] if index is None else [index])):
         check_columns(named, columns, where, option)
         both = next((name for name in named if name in targets), None)

@@ -130,6 +130,8 @@ class Encoder:
                     f"{what} mixes labels of type {kinds}, expected one type; convert them first, for instance with "
                     f"y.astype(str)"
                 ) from None
+        if not classes:
+            raise ValueError(f"{what} has no rows, expected labels of at least two classes; give some")
         if len(classes) < 2:
             raise ValueError(
                 f"{what} has the single class {shown(classes[0])}, expected at least two; give rows of another class"

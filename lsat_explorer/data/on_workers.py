@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from lsat_explorer.data.on_disk import RowsApart
-from lsat_explorer.data.tables import Column, check_finite, read_table, shown
+from lsat_explorer.data.tables import Column, check_finite, fitting, read_table, shown
 
 __all__ = ["Partitions", "RowsOnWorkers", "is_dask"]
 
@@ -52,14 +52,14 @@ class RowsOnWorkers(RowsApart):
     def __new__(cls, parts: Sequence[Any], counts: Sequence[int], width: int, dtype: np.dtype) -> RowsOnWorkers:
         """Describe the rows."""
         kind = torch.from_numpy(np.empty(0, dtype)).dtype
-        rows = torch.Tensor._make_wrapper_subclass(cls, (sum(counts), width), dtype=kind)  # type: ignore[attr-defined]
+        rows = torch.Tensor._make_wrapper_subclass(cls, (sum(counts), width), dtype=kind)
         rows.parts, rows.edges = list(parts), np.concatenate([[0], np.cumsum(counts)])
         return rows
 
     def __init__(self, *_: Any, **__: Any) -> None:
         super().__init__()
 
-    def __repr__(self, **_: Any) -> str:
+    def __repr__(self, **_: Any) -> str:  # type: ignore[override]
         return f"RowsOnWorkers({len(self):,} rows, {self.shape[1]:,} columns, {len(self.parts):,} parts)"
 
     @classmethod
@@ -257,9 +257,9 @@ def _look(X: Any, y: Any, targets: tuple[str, ...] | None, shape: tuple[int, ...
     if not len(X):
         return None
     table = read_table(X, y, image_shape=shape, split=word)
-    finite = np.isfinite(table.inputs).all(1)
-    place = int(finite.argmin())
-    wrong = None if finite[place] else (place, table.inputs[place : place + 1].copy())
+    fits = np.asarray(fitting(table.inputs).all(1))
+    place = int(fits.argmin())
+    wrong = None if fits[place] else (place, table.inputs[place : place + 1].copy())
     return Look(len(table), table.inputs.shape[1], table.names, table.inputs.dtype, table.outcome, wrong)
 
 

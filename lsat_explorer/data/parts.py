@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -54,6 +54,9 @@ def joined(
     """
     features = tables["train"].inputs.shape[1]
     shape = None if image_shape is None else check_image_shape(image_shape, features)
+    if feature_names is not None and not isinstance(feature_names, Iterable):
+        raise ValueError(f"feature_names is {shown(feature_names)}, expected one name per column; give a list of them")
+    feature_names = None if feature_names is None else list(feature_names)
     names = feature_names if feature_names is not None else tables["train"].names or default_names(features, shape)
     if feature_names is not None and tables["train"].names is None and len(names) == features:
         # errors then name a column as the user does

@@ -11,7 +11,23 @@ import torch
 
 from lsat_explorer.data.foreign import column_of, frame_of, index_of
 
-__all__ = ["Column", "Table", "check_finite", "default_names", "numbers", "read_column", "read_table", "shown"]
+__all__ = [
+    "LARGEST",
+    "Column",
+    "Table",
+    "check_finite",
+    "default_names",
+    "fitting",
+    "numbers",
+    "plain",
+    "read_column",
+    "read_inputs",
+    "read_table",
+    "shown",
+]
+
+LARGEST = 1e100
+"""Size of the largest number in a table: sums of squares, and products of these, are numbers too then."""
 
 _CHUNK_ENTRIES = 1 << 20
 
@@ -73,7 +89,7 @@ def read_table(X: Any, y: Any, *, rows: Any = None, image_shape: Sequence[int] |
         When shapes, lengths or types do not fit; the sentence names the split.
     """
     prefix = f"{split} " if split else ""
-    inputs, names = _read_inputs(X, f"{prefix}X", image_shape)
+    inputs, names = read_inputs(X, f"{prefix}X", image_shape)
     outcome = read_column(y, f"{prefix}y")
     if len(outcome.values) != len(inputs):
         raise ValueError(
@@ -99,18 +115,27 @@ def shown(value: Any) -> str:
 
 
 def check_finite(values: np.ndarray, what: str, rows: np.ndarray, names: Sequence[str] | None = None) -> None:
-    """Refuse NaN and infinities in (N,) or (N, m), naming the first by its row and column."""
+    """Refuse NaN, infinities and what is beyond `LARGEST` in (N,) or (N, m), naming the first by row and column."""
+    if not values.size:
+        return
     flat = values.reshape(len(values), -1)
     for start, block in _blocks(flat):
-        finite = np.isfinite(block)
-        if not finite.all():
-            row, column = np.argwhere(~finite)[0]
+        fits = fitting(block)
+        if not fits.all():
+            row, column = np.argwhere(~fits)[0]
             where = f"row {shown(rows[start + row])}"
             if values.ndim == 2:
                 where += f", column {_column(int(column), names)}"
-            raise ValueError(
-                f"{what} has {block[row, column]} at {where}, expected finite numbers; drop or fill in such rows first"
-            )
+            expected = "finite numbers; drop or fill in such rows first"
+            if np.isfinite(block[row, column]):
+                expected = f"numbers of at most {LARGEST:.0e} in size; divide them by a constant first"
+            raise ValueError(f"{what} has {block[row, column]} at {where}, expected {expected}")
+
+
+def fitting(values: np.ndarray) -> np.ndarray:
+    """Which entries are numbers of at most `LARGEST` in size."""
+    largest = min(LARGEST, float(np.finfo(values.dtype).max))
+    return np.asarray((values <= largest) & (values >= -largest))
 
 
 def _blocks(values: np.ndarray) -> Iterator[tuple[int, np.ndarray]]:
@@ -122,11 +147,19 @@ def _column(position: int, names: Sequence[str] | None) -> str:
     return f"{position} ({shown(names[position])})" if names else str(position)
 
 
-def _plain(values: Any, what: str) -> np.ndarray:
-    """Numpy array of any array-like, without a copy where that can be; missing entries become NaN or None."""
+def plain(values: Any, what: str) -> np.ndarray:
+    """Numpy array of any array-like, without a copy where that can be; missing entries become NaN or None.
+
+    Raises
+    ------
+    ValueError
+        For what is sparse, has rows of different lengths, or holds no numbers yet.
+    """
     if isinstance(values, torch.Tensor):
         if values.layout != torch.strided:
             raise ValueError(f"{what} is a sparse tensor, expected a dense one; pass {what.split()[-1]}.to_dense()")
+        if values.is_meta:
+            raise ValueError(f"{what} is a tensor on the device meta, which holds no numbers; pass one that does")
         values = values.detach().cpu()
         # numpy has no bfloat16, and half precision becomes float64 anyway
         half = values.dtype in (torch.bfloat16, torch.float16)
@@ -147,9 +180,17 @@ def _plain(values: Any, what: str) -> np.ndarray:
         ) from error
 
 
-def _read_inputs(X: Any, what: str, image_shape: Sequence[int] | None) -> tuple[np.ndarray, tuple[str, ...] | None]:
-    """Return inputs (N, d) as float32 or float64, and the names of the columns of a frame."""
-    names, values = frame_of(X) or (None, _plain(X, what))
+def read_inputs(
+    X: Any, what: str, image_shape: Sequence[int] | None = None
+) -> tuple[np.ndarray, tuple[str, ...] | None]:
+    """Return inputs (N, d) as float32 or float64, and the names of the columns of a frame.
+
+    Raises
+    ------
+    ValueError
+        When they have another shape, or are no real numbers.
+    """
+    names, values = frame_of(X) or (None, plain(X, what))
     if image_shape is not None and values.ndim > 2 and values.shape[1:] == tuple(image_shape):
         values = values.reshape(len(values), -1)
     if values.ndim != 2:
@@ -204,7 +245,7 @@ def read_column(y: Any, what: str = "y") -> Column:
     ValueError
         When they are neither labels nor real numbers, or have another shape.
     """
-    values, known = column_of(y) or ((frame_of(y) or (None, _plain(y, what)))[1], None)
+    values, known = column_of(y) or ((frame_of(y) or (None, plain(y, what)))[1], None)
     if (
         isinstance(y, list | tuple)
         and values.dtype.kind in "US"

@@ -10,12 +10,11 @@ import numpy as np
 from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils import check_random_state
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..data.data import Data
 from ..data.labels import Task
-from ..data.tables import default_names
+from ..data.tables import check_finite, default_names
 from ..model.recipe import Recipe
 from ..tune.iterate import Status
 from ..tune.last_fit import refit
@@ -23,6 +22,7 @@ from ..tune.run import Run
 from .counted import counted
 from .linear import affine
 from .page import below_the_diagram
+from .reading import explained, explained_weights, named_alike, row_names, seed_of
 from .usual import SHARE, divided, relative, usual_recipe, usual_regularizer
 
 __all__ = ["TunedLeastSquares"]
@@ -102,15 +102,18 @@ class TunedLeastSquares(BaseEstimator):
         rows = len(inputs)
         task: Task = "regression" if classes is None else "classification"
         total = float(rows if weights is None else weights.sum())
+        feature_names = tuple(map(str, getattr(self, "feature_names_in_", default_names(inputs.shape[1], None))))
+        check_finite(inputs, "X", row_names(X, rows), feature_names)
+        check_finite(targets, "y", row_names(X, rows))
         recipe, seed = self._chosen(usual_recipe(task, rows, self.validation, total))
         share = self.validation if self.validation is not None else SHARE
         data, train, validation = divided(
             inputs,
             targets,
             y,
-            _row_names(X, rows),
+            row_names(X, rows),
             classes=classes,
-            feature_names=tuple(map(str, getattr(self, "feature_names_in_", default_names(inputs.shape[1], None)))),
+            feature_names=feature_names,
             share=share if recipe.criterion.held_out else None,
             seed=seed,
         )
@@ -151,16 +154,18 @@ class TunedLeastSquares(BaseEstimator):
                 "or use lsat.tune(recipe, data)."
             )
         if self.random_state is not None:
-            recipe = recipe.replace(seed=int(check_random_state(self.random_state).randint(2**31)))
+            recipe = recipe.replace(seed=seed_of(self.random_state))
         return recipe, recipe.seed % 2**32
 
     def _read(self, X: Any) -> np.ndarray:
         """Return the rows to predict as a plain checked array."""
-        return _dense(validate_data(self, X, reset=False, **_KINDS))
+        with explained(X):
+            return _dense(validate_data(self, named_alike(X), reset=False, **_KINDS))
 
     def _read_both(self, X: Any, y: Any, **how: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows to fit and their outcomes as plain checked arrays."""
-        X, y = validate_data(self, X, y, ensure_min_samples=2, **_KINDS, **how)
+        with explained(X, y, labels=not how):
+            X, y = validate_data(self, named_alike(X), y, ensure_min_samples=2, **_KINDS, **how)
         return _dense(X), y
 
     def _outputs(self, X: Any) -> np.ndarray:
@@ -197,7 +202,8 @@ def read_weights(sample_weight: Any, X: np.ndarray) -> tuple[np.ndarray | None, 
     """Return the positive weights, None where all are equal to one, and the rows that have them (N,) or a slice."""
     if sample_weight is None:
         return None, slice(None)
-    weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+    with explained_weights(sample_weight):
+        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
     kept = weights > 0
     if kept.sum() < 2:
         raise ValueError(
@@ -205,12 +211,6 @@ def read_weights(sample_weight: Any, X: np.ndarray) -> tuple[np.ndarray | None, 
         )
     rows = slice(None) if kept.all() else kept
     return (None if (weights[rows] == 1).all() else weights[rows]), rows
-
-
-def _row_names(X: Any, rows: int) -> np.ndarray:
-    index = getattr(X, "index", None)
-    names = np.arange(rows) if index is None or callable(index) else np.asarray(index)
-    return names if len(names) == rows else np.arange(rows)
 
 
 def _dense(X: Any) -> np.ndarray:

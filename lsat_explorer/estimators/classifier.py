@@ -15,6 +15,7 @@ from ..data.tables import shown
 from ..model.losses import CrossEntropy
 from ..model.recipe import Recipe
 from .base import TunedLeastSquares, read_weights
+from .reading import explained
 
 __all__ = ["TunedLeastSquaresClassifier"]
 
@@ -108,7 +109,8 @@ class TunedLeastSquaresClassifier(ClassifierMixin, TunedLeastSquares):
         """
         inputs, labels = self._read_both(X, y)
         labels = column_or_1d(labels, warn=True)
-        check_classification_targets(labels)
+        with explained(X, y, labels=True):
+            check_classification_targets(labels)
         weights, rows = read_weights(sample_weight, inputs)
         names = X.iloc[rows] if hasattr(X, "iloc") else X
         self.classes_, codes = np.unique(labels[rows], return_inverse=True)

@@ -84,7 +84,7 @@ def usual_regularizer(inputs: np.ndarray, counts: np.ndarray) -> Regularizer:
     _, single = centre_and_spread(rows)
     share = torch.from_numpy(counts / counts.sum())[:, None]
     mean = (share * rows).sum(0)
-    spread = (share * (rows - mean).square()).sum(0).sqrt()
+    spread = single * (share * ((rows - mean) / single).square()).sum(0).sqrt()
     varies = spread > 1e-12 * rows.abs().amax(0)
     ratio = torch.where(varies, spread / single, 1.0).tolist()
     entries = tuple((j, j, value) for j, value in enumerate(ratio))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -18,7 +20,11 @@ __all__ = [
     "refuse_nested_forward_mode",
     "refuse_not_finite",
     "refuse_transforms",
+    "refuse_unusable",
 ]
+
+_LARGEST = 1e150
+"""Size of the largest number of which an iteration can form squares."""
 
 
 def is_dense(A: Any) -> bool:
@@ -38,6 +44,12 @@ def check_matrix(A: Any, name: str = "A") -> None:
     shape = tuple(getattr(A, "shape", ()))
     if len(shape) != 2:
         raise ValueError(f"{name} has shape {shape}: the dimensions do not fit, expected two.")
+    _refuse_meta(A, name)
+
+
+def _refuse_meta(values: Any, name: str) -> None:
+    if isinstance(values, Tensor) and values.is_meta:
+        raise ValueError(f"{name} is on the device meta, which holds no numbers: give a tensor that does.")
 
 
 def check_right(A: Any, B: Any, names: tuple[str, str] = ("A", "B")) -> None:
@@ -50,6 +62,7 @@ def check_right(A: Any, B: Any, names: tuple[str, str] = ("A", "B")) -> None:
         raise ValueError(f"{shapes} do not fit: expected (k, n) with (k, m) or (k,).")
     if B.layout is not torch.strided or not B.is_floating_point():
         raise ValueError(f"{b} is {B.dtype}, {B.layout}: expected dense floating point numbers, convert it.")
+    _refuse_meta(B, b)
     if not isinstance(A, Tensor):
         return
     if A.dtype != B.dtype:
@@ -67,6 +80,24 @@ def refuse_not_finite(values: Tensor, name: str) -> None:
         return
     row, column = (~finite).nonzero()[0, -2:].tolist()
     sentence = f"{name} holds a NaN or an infinity, first at row {row}, column {column}: remove or replace it."
+    raise SolveError(Outcome(Reason.NOT_FINITE, sentence))
+
+
+def refuse_unusable(values: Tensor, name: str, place: Callable[[int], tuple[int, int]] | None = None) -> None:
+    """Raise SolveError that names the first NaN, infinity or number too large to be squared.
+
+    ``place`` tells row and column of an entry, for values (e,) that are those of a sparse matrix.
+    """
+    usable = values.detach().abs() <= _LARGEST
+    if usable.all():
+        return
+    first = (~usable).nonzero()[0].tolist()
+    row, column = first if place is None else place(first[0])
+    value = float(values.detach()[tuple(first)])
+    what, advice = "a NaN or an infinity", "remove or replace it"
+    if math.isfinite(value):
+        what, advice = f"the number {value:.3g}, of more than {_LARGEST:.0e} in size", "divide it by a constant"
+    sentence = f"{name} holds {what}, first at row {row}, column {column}: {advice}."
     raise SolveError(Outcome(Reason.NOT_FINITE, sentence))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .checks import check_matrix, check_right, is_dense, refuse_not_finite, refuse_transforms
+from .checks import check_matrix, check_right, is_dense, refuse_transforms, refuse_unusable
 from .implicit import solve_system
 from .kkt import DenseKKT, IterativeKKT
 from .matrices import as_operator
@@ -79,8 +79,8 @@ def constrained_least_squares(
     for matrix, name in ((A, "A"), (C, "C")):
         if isinstance(matrix, LinearOperator):
             check_products(matrix, right, name)
-    refuse_not_finite(right, "B")
-    refuse_not_finite(level, "D")
+    refuse_unusable(right, "B")
+    refuse_unusable(level, "D")
     stacked = torch.cat([operators[0].rmatvec(right), level])
     if solver is None and is_dense(A) and is_dense(C):
         solution = solve_system(DenseKKT(A.double(), C.double(), level), stacked)

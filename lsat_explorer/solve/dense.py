@@ -6,7 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
-from .checks import check_matrix, check_right, is_dense, refuse_not_finite, refuse_transforms
+from .checks import check_matrix, check_right, is_dense, refuse_transforms, refuse_unusable
 from .direct import fit_dense
 from .matrices import as_operator
 from .operators import LinearOperator, check_products
@@ -89,7 +89,7 @@ def _iterate(A: Any, right: Tensor, solver: Solver | None) -> Tensor:
     if isinstance(solver, DenseSolver):
         raise ValueError(f"{solver!r} needs a dense A: use LSMR() or CG(), or give A.to_dense().")
     refuse_transforms()
-    refuse_not_finite(right, "B")
+    refuse_unusable(right, "B")
     operator = as_operator(A, right.device)
     if isinstance(A, LinearOperator):
         check_products(A, right)

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from .checks import refuse_nested_forward_mode, refuse_not_finite
 from .factor import factorize
-from .gram import gram
+from .gram import column_units, gram
 from .outcome import Reason, SolveError
 from .qr import fit_qr
 from .solvers import QR, DenseSolver
@@ -135,7 +135,11 @@ def factor_gram(G: Tensor) -> tuple[Tensor, Tensor]:
 def _factor_cholesky(A: Tensor) -> tuple[Tensor, Tensor]:
     """Factor AᵀA for each A (…, k, n) of a batch."""
     if A.ndim == 2:
-        return factor_gram(gram(A))
+        units = column_units(A)
+        if units is None:
+            return factor_gram(gram(A))
+        lower, scale = factor_gram(gram(A * units))
+        return lower, scale * units
     factors = [_factor_cholesky(one) for one in A]
     return torch.stack([lower for lower, _ in factors]), torch.stack([scale for _, scale in factors])
 

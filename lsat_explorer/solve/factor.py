@@ -50,7 +50,11 @@ class Factor:
         if not column:
             return Outcome()
         if not bool(torch.isfinite(self.scaled.tril()).all()):
-            return Outcome(Reason.NOT_FINITE, "The normal equations hold a NaN or an infinity.")
+            large = (~torch.isfinite(self.scaled.diagonal())).nonzero().flatten().tolist()
+            if not large:
+                return Outcome(Reason.NOT_FINITE, "The normal equations hold a NaN or an infinity.")
+            sentence = f"Column {large[0]} holds numbers too large to be squared: divide it by a constant."
+            return Outcome(Reason.NOT_FINITE, sentence, large[0])
         sentence = (
             f"Column {column - 1} is a combination of the columns before it (to rounding): "
             "add a ridge that covers it, raise its weight, or remove the column."
@@ -66,6 +70,8 @@ def factorize(gram: Tensor, *, overwrite: bool = False) -> Factor:
     is RANK_DEFICIENT. There is no silent jitter.
     """
     n, diagonal = gram.shape[-1], gram.diagonal().clone()
+    if not n:
+        return Factor(gram, gram, diagonal, torch.tensor([0.0, 1.0], dtype=gram.dtype, device=gram.device))
     scale = (-0.5 * torch.where(diagonal > 0, diagonal, torch.ones_like(diagonal)).log2()).round().exp2()
     scaled = (gram if overwrite else gram.clone()).mul_(scale).mul_(scale[:, None])
     upper, info = torch.linalg.cholesky_ex(scaled, upper=True)  # a little faster than the lower one

@@ -9,7 +9,18 @@ import torch
 from torch import Tensor
 from torch.nn.functional import pad
 
-__all__ = ["CHUNK", "READ", "add_product", "add_upper", "gram", "mirrored", "multiply", "padded", "product"]
+__all__ = [
+    "CHUNK",
+    "READ",
+    "add_product",
+    "add_upper",
+    "column_units",
+    "gram",
+    "mirrored",
+    "multiply",
+    "padded",
+    "product",
+]
 
 CHUNK = 2048
 """Rows multiplied at a time: float32 products of so few rows, summed in float64, err by 4e-7 in the gradient."""
@@ -19,6 +30,9 @@ READ = 2 * CHUNK
 
 _BLOCK = 112
 """Columns of a block of rows of XᵀX: wider ones form more below the diagonal, narrower ones run at a lower rate."""
+
+_TAME = (2.0**-400, 2.0**400)
+"""Sizes of numbers whose squares, and sums of these, are numbers of full precision."""
 
 _BATCH = 512
 """Rows of one product of a batch in `multiply`."""
@@ -59,6 +73,19 @@ def gram(rows: Rows, *, weight: Tensor | None = None, precise: bool = False, che
         check()
         add_upper(total, rows[start : start + read], None if weight is None else weight[start : start + read], precise)
     return mirrored(total)
+
+
+def column_units(A: Tensor) -> Tensor | None:
+    """Return powers of two (…, n) by which columns of A (…, k, n) have squares; None where all have them as they are.
+
+    A column of numbers below 2⁻¹⁰⁰⁰ has unit 0: they have lost digits already.
+    """
+    largest = torch.maximum(A.amax(-2), -A.amin(-2))
+    wild = (largest > _TAME[1]) | ((largest < _TAME[0]) & (largest > 0))
+    if not wild.any():
+        return None
+    exponent = largest.log2().round()
+    return torch.where(wild, torch.where(exponent > -1000, (-exponent).exp2(), 0.0), 1.0)
 
 
 def add_upper(total: Tensor, rows: Tensor, weight: Tensor | None, precise: bool) -> None:

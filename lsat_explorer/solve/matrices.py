@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,8 +10,8 @@ import torch
 from scipy import sparse
 from torch import Tensor
 
+from .checks import refuse_unusable
 from .operators import LinearOperator, Matrix
-from .outcome import Outcome, Reason, SolveError
 from .pattern import Pattern
 
 __all__ = ["DenseMatrix", "SparseMatrix", "as_operator"]
@@ -70,7 +70,7 @@ class SparseMatrix(Matrix):
     def __init__(self, indices: Tensor, values: Tensor, shape: tuple[int, int]) -> None:
         k, n = shape
         _check_entries(indices, values, (k, n))
-        _refuse_not_finite(values, "A")
+        refuse_unusable(values, "A", lambda entry: (int(indices[0, entry]), int(indices[1, entry])))
         keys, where = torch.unique(indices[0] * n + indices[1], return_inverse=True)
         row, col = keys // n, keys % n
         counts = torch.bincount(row, minlength=k).cumsum(0)
@@ -144,7 +144,7 @@ def as_operator(A: Any, device: torch.device, name: str = "A") -> LinearOperator
     if A.device != device:
         raise ValueError(f"{name} is on {A.device}, the right-hand side on {device}: move one with .to(device).")
     if A.layout is torch.strided:
-        _refuse_not_finite(A, name)
+        refuse_unusable(A, name)
         return DenseMatrix(A.double())
     return _from_torch(A, name)
 
@@ -163,7 +163,7 @@ def _from_torch(A: Tensor, name: str) -> LinearOperator:
         raise ValueError(f"{name} is of layout {layout}: expected CSR or COO, convert it with .to_sparse_csr().")
     if values.ndim != 1:
         raise ValueError(f"{name} holds a block for each entry: expected one number, convert it with .to_sparse_csr().")
-    _refuse_not_finite(values, name)
+    refuse_unusable(values, name, _places(crow, col))
     if values.requires_grad and not (leaf and A.layout is torch.sparse_coo):
         values = _FirstOrder.apply(values)
     return SparseMatrix.from_pattern(Pattern(crow, col, shape), values.double())
@@ -178,13 +178,12 @@ def _from_scipy(A: Any, device: torch.device, name: str) -> LinearOperator:
         csr.sum_duplicates()
     crow, col = (torch.as_tensor(part.astype(np.int64), device=device) for part in (csr.indptr, csr.indices))
     values = torch.as_tensor(csr.data.astype(np.float64), device=device)
-    _refuse_not_finite(values, name)
+    refuse_unusable(values, name, _places(crow, col))
     return SparseMatrix.from_pattern(Pattern(crow, col, csr.shape), values)
 
 
-def _refuse_not_finite(values: Tensor, name: str) -> None:
-    if not torch.isfinite(values.detach()).all():
-        raise SolveError(Outcome(Reason.NOT_FINITE, f"{name} holds a NaN or an infinity: remove or replace it."))
+def _places(crow: Tensor, col: Tensor) -> Callable[[int], tuple[int, int]]:
+    return lambda entry: (int((crow <= entry).sum()) - 1, int(col[entry]))
 
 
 class _FirstOrder(torch.autograd.Function):

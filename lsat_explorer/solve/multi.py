@@ -8,7 +8,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .checks import check_matrix, check_right, is_dense, refuse_not_finite, refuse_transforms
+from .checks import check_matrix, check_right, is_dense, refuse_transforms, refuse_unusable
 from .direct import factor_gram, solve_gram
 from .gram import gram
 from .implicit import System, solve_system
@@ -109,7 +109,7 @@ class _Summed(System):
 def _term(number: int, A: Any, B: Tensor, weight: Tensor | float) -> Term:
     """Return one term in float64; its weight keeps its graph."""
     right = (B if B.ndim == 2 else B[:, None]).double()
-    refuse_not_finite(right, f"B of term {number}")
+    refuse_unusable(right, f"B of term {number}")
     operator = as_operator(A, B.device, f"A of term {number}")
     if isinstance(A, LinearOperator):
         check_products(operator, right, f"A of term {number}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import torch
 from torch import Tensor
 
+from .gram import column_units
 from .outcome import Outcome, Reason, SolveError
 
 __all__ = ["factor_qr", "fit_qr"]
@@ -24,8 +25,9 @@ def factor_qr(A: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     |R_jj| is the sine of the angle between column j and the columns before it. One at the level of rounding raises
     SolveError, which names the column.
     """
-    length = torch.linalg.vector_norm(A, dim=-2)
-    scale = torch.where(length > 0, length, 1.0).reciprocal()
+    units = column_units(A)
+    length = torch.linalg.vector_norm(A if units is None else A * units[..., None, :], dim=-2)
+    scale = torch.where(length > 0, length, 1.0).reciprocal() * (1.0 if units is None else units)
     Q, R = torch.linalg.qr(A * scale[..., None, :])
     k, n = A.shape[-2:]
     weak = R.diagonal(dim1=-2, dim2=-1).abs() <= max(k, n) ** 0.5 * 8 * torch.finfo(A.dtype).eps

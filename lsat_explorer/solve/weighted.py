@@ -21,7 +21,7 @@ from torch import Tensor
 
 from .factor import Factor, factorize, solve_factored
 from .gram import READ
-from .outcome import Outcome
+from .outcome import Outcome, Reason
 
 __all__ = ["Moments", "PenaltyMatrix", "Solution", "feature_factors", "solve_normal", "weight_gradient"]
 
@@ -145,6 +145,10 @@ def _advise(outcome: Outcome, penalties: Sequence[PenaltyMatrix]) -> Outcome:
     """Say which regularizer covers the column that failed."""
     if outcome.column is None:
         return outcome
+    if outcome.reason is Reason.NOT_FINITE:
+        advice = "standardise the columns, as Scale() does, divide it by a constant, or lower the weights that cover it"
+        sentence = f"Feature {outcome.column} holds numbers too large to be squared: {advice}."
+        return replace(outcome, sentence=sentence)
     names = [penalty.name for penalty in penalties if penalty.covers(outcome.column)]
     advice = f"raise {' or '.join(names)}" if names else "add a regularizer that covers it, or remove the column"
     sentence = f"Feature {outcome.column} is a combination of the features before it (to rounding): {advice}."

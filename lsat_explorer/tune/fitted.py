@@ -14,7 +14,8 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-from ..data.tables import numbers
+from ..data.foreign import frame_of
+from ..data.tables import numbers, plain
 from ..data.whole_file import whole_file
 from ..engines.devices import resolve_device
 from ..model.losses import CrossEntropy, Loss, SquaredError
@@ -135,15 +136,14 @@ class FittedModel:
 
     def _inputs(self, X: Any) -> Tensor:
         X = self._in_order(X)
-        array = X.detach().cpu().numpy() if isinstance(X, Tensor) else np.asarray(X)
+        array = (frame_of(X) or (None, plain(X, "X")))[1]
         d = len(self.feature_names)
         if array.ndim != 2 or array.shape[1] != d:
             raise ValueError(f"X has shape {array.shape}: expected (N, {d}), one row a case.")
-        try:
-            array = numbers(array, "X", self.feature_names) if array.dtype == object else array
-            rows = np.array(array, dtype=np.float32 if array.dtype == np.float32 else np.float64)
-        except (TypeError, ValueError) as error:
-            raise ValueError(f"X holds what is no number: {error}.") from error
+        if array.dtype.kind not in "biufOU":
+            raise ValueError(f"X is of type {array.dtype}: expected real numbers.")
+        array = numbers(array, "X", self.feature_names) if array.dtype.kind in "OU" else array
+        rows = np.array(array, dtype=np.float32 if array.dtype == np.float32 else np.float64)
         if self.fill is not None:
             rows = np.where(np.isnan(rows), np.array(self.fill, dtype=rows.dtype), rows)
         bad = np.argwhere(~np.isfinite(rows))

@@ -15,13 +15,20 @@ __all__ = ["Scale", "centre_and_spread"]
 _CHUNK = 8192
 """Rows taken to float64 at a time."""
 
+_SMALL = 2.0**-400
+_LEAST = 1e-290
+"""A column that varies by less is taken for one that does not: its entries have lost digits already."""
+
 
 def centre_and_spread(inputs: Tensor) -> tuple[Tensor, Tensor]:
     """Return mean and deviation (d,) of the columns in float64; the deviation is 1 where a column does not vary."""
     chunks, k = inputs.split(_CHUNK), len(inputs)
     mean = sum(rows.double().sum(0) for rows in chunks) / k
-    deviation = (sum((rows.double() - mean).square().sum(0) for rows in chunks) / k).sqrt()
-    varies = deviation > 1e-12 * torch.maximum(inputs.amax(0).abs(), inputs.amin(0).abs()).double()
+    largest = torch.maximum(inputs.amax(0).abs(), inputs.amin(0).abs()).double()
+    # Squares of numbers below 10⁻¹⁵⁴ are no numbers; a power of two takes them there and back without a rounding.
+    unit = torch.ones_like(largest).masked_fill(largest < _SMALL, 1 / _SMALL)
+    deviation = (sum(((rows.double() - mean) * unit).square().sum(0) for rows in chunks) / k).sqrt() / unit
+    varies = deviation > (1e-12 * largest).clamp_min(_LEAST)
     return mean, torch.where(varies, deviation, 1.0)
 
 

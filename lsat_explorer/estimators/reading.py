@@ -1,0 +1,135 @@
+"""What scikit-learn refuses, said with the row and the column that are at fault."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+from sklearn.utils import check_random_state
+
+from ..data.labels import Encoder
+from ..data.tables import check_finite, numbers, plain, read_column, read_inputs, shown
+
+__all__ = ["explained", "explained_weights", "named_alike", "row_names", "seed_of"]
+
+
+@contextmanager
+def explained(X: Any, y: Any = None, *, labels: bool = False) -> Iterator[None]:
+    """Name the entry at fault where scikit-learn refuses X (N, d) or y inside; ``labels`` tells that y holds classes.
+
+    Raises
+    ------
+    ValueError, TypeError
+        As scikit-learn does, with the row, as the user names it, the column and what is there before its own words.
+    """
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        words = _words(error)
+        kind = TypeError if isinstance(error, TypeError) else ValueError  # its checks of estimators ask for its kind
+        try:
+            _look(X, y, labels)
+        except ValueError as found:
+            raise kind(f"{found} ({words})") from None
+        raise
+
+
+def _words(error: Exception) -> str:
+    words = " ".join(str(error).split()).rstrip(".")
+    return words if len(words) <= 300 else f"{words[:297]}..."
+
+
+def _look(X: Any, y: Any, labels: bool) -> None:
+    """Refuse the first entry at fault, as `Data` does."""
+    if sparse.issparse(X):
+        _look_sparse(X)
+    else:
+        inputs, names = read_inputs(X, "X")
+        check_finite(inputs, "X", row_names(X, len(inputs)), names)
+    if y is None:
+        return
+    column = read_column(y)
+    rows = row_names(y, len(column.values))
+    if labels:
+        Encoder.fit(column, rows, "y")
+        return
+    values = column.values
+    if values.dtype.kind not in "biuf":
+        values = numbers(values.reshape(len(values), -1), "y")
+    check_finite(values.astype(np.float64), "y", rows)
+
+
+def _look_sparse(X: Any) -> None:
+    found: Any = sparse.csr_array(X).tocoo()
+    if found.dtype.kind != "f":
+        return
+    for row, column, value in zip(*found.coords, found.data, strict=True):
+        if not np.isfinite(value):
+            raise ValueError(f"X has {value} at row {row}, column {column}, expected finite numbers")
+
+
+@contextmanager
+def explained_weights(sample_weight: Any) -> Iterator[None]:
+    """Name the row at fault where scikit-learn refuses sample weights (N,) inside.
+
+    Raises
+    ------
+    ValueError
+        As `explained` does.
+    """
+    try:
+        yield
+    except (ValueError, TypeError) as error:
+        words = _words(error)
+        try:
+            _look_at_weights(sample_weight)
+        except ValueError as found:
+            raise ValueError(f"{found} ({words})") from None
+        raise ValueError(f"sample_weight does not fit: {words}") from None
+
+
+def _look_at_weights(sample_weight: Any) -> None:
+    values = plain(sample_weight, "sample_weight")
+    if values.ndim != 1:
+        return
+    if values.dtype.kind not in "biuf":
+        values = numbers(values[:, None], "sample_weight")[:, 0]
+    rows = row_names(sample_weight, len(values))
+    check_finite(values.astype(np.float64), "sample_weight", rows)
+    if (values < 0).any():
+        first = int(np.argmax(values < 0))
+        raise ValueError(f"sample_weight has {values[first]} at row {shown(rows[first])}, expected 0 or more")
+
+
+def named_alike(X: Any) -> Any:
+    """Return a frame whose column names are of several types with their texts as names; anything else as it is."""
+    columns = getattr(X, "columns", None)
+    if columns is None or not hasattr(X, "set_axis") or len({isinstance(name, str) for name in columns}) < 2:
+        return X
+    return X.set_axis([str(name) for name in columns], axis="columns")
+
+
+def row_names(X: Any, rows: int) -> np.ndarray:
+    """Return the user's name of each row (N,): the index of a frame or series, or 0 … N − 1."""
+    index = getattr(X, "index", None)
+    names = np.arange(rows) if index is None or callable(index) else np.asarray(index)
+    return names if len(names) == rows else np.arange(rows)
+
+
+def seed_of(random_state: Any) -> int:
+    """Return a seed that a random state gives.
+
+    Raises
+    ------
+    ValueError
+        When it is none.
+    """
+    try:
+        return int(check_random_state(random_state).randint(2**31))
+    except (ValueError, TypeError):
+        raise ValueError(
+            f"random_state is {random_state!r}, expected None, a whole number from 0 to 2³² − 1 or a RandomState."
+        ) from None
