@@ -7,6 +7,7 @@ import json
 import math
 import os
 import shutil
+import signal
 import struct
 import sys
 import tempfile
@@ -21,6 +22,7 @@ import pytest
 import torch
 from safetensors import safe_open
 from safetensors.torch import load_file, save_file
+from tqdm import tqdm
 
 import lsat_explorer as lsat
 from lsat_explorer import Checkpoint, Status
@@ -251,6 +253,37 @@ def test_looks_and_the_times_of_the_checkpoint_are_kept(tmp_path):
     assert [path.name for path in tmp_path.iterdir()] == [NAME]
 
 
+@pytest.mark.parametrize("where", ["in an evaluation", "between iterates"])
+def test_an_interrupt_of_the_kernel_keeps_the_last_accepted_iterate_and_the_run_goes_on(where, tmp_path, monkeypatch):
+    """Case 27."""
+    recipe = CASES["l-bfgs"]
+    whole = lsat.tune(recipe, data_of(), progress=False)
+    calls = itertools.count(1)
+
+    def interrupted(function):
+        def call(*args, **more):
+            if next(calls) == 6:
+                signal.raise_signal(signal.SIGINT)
+            return function(*args, **more)
+
+        return call
+
+    with monkeypatch.context() as patched:
+        if where == "in an evaluation":
+            patched.setattr(lsat.Problem, "evaluate", interrupted(lsat.Problem.evaluate))
+        else:
+            patched.setattr(tqdm, "update", interrupted(tqdm.update))
+        run = lsat.tune(recipe, data_of(), progress=False, checkpoint=tmp_path)
+    assert run.status is Status.STOPPED_BY_USER
+    assert 3 < len(run.iterates) < 8
+    assert bits(run.iterates[-1]) == bits(whole.iterates[len(run.iterates) - 1])
+    assert run.omega is run.iterates[-1].omega
+    for other in (run, lsat.Run.resume(tmp_path, data_of())):
+        for _ in other.steps():
+            pass
+        same(other, whole)
+
+
 # --- when it is written ----------------------------------------------------------------------------------------------
 
 
@@ -395,6 +428,22 @@ def spoilt(path: Path, folder: Path, **header: object) -> Path:
 def test_what_does_not_belong_together_is_refused_in_a_sentence(kept, tmp_path, changes, why):
     with pytest.raises(ValueError, match=rf"checkpoint\.safetensors .*{why}"):
         lsat.Run.resume(spoilt(kept, tmp_path, **changes), data_of())
+
+
+@pytest.mark.parametrize("name", ["line search", "l-bfgs", "many starts", "grid"])
+def test_a_memory_that_is_none_of_the_methods_is_refused_in_a_sentence(name, tmp_path):
+    for iterate in lsat.Run(CASES[name], data_of(), checkpoint=always(tmp_path)).steps():
+        if iterate.number == 3:
+            break
+    lacking = {
+        key: None for key in load_file(tmp_path / NAME) if key.startswith(("memory.last.row", "memory.best.row"))
+    }
+    with safe_open(tmp_path / NAME, framework="pt") as file:
+        order = [key for key in json.loads(file.metadata()["run"])["order"] if key not in lacking]
+    run = lsat.Run.resume(spoilt(tmp_path / NAME, tmp_path, tensors=lacking, said={"order": order}), data_of())
+    with pytest.raises(ValueError, match=r"is damaged \(KeyError 'row'\): begin a new run, such as"):
+        next(run.steps())
+    assert next(lsat.Run(run.recipe, run.data, run.omega).steps()).number == 0
 
 
 def test_a_header_that_lies_about_sizes_is_refused_before_memory_is_taken(kept, tmp_path):

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 
 import lsat_explorer as lsat
-from lsat_explorer.widgets import Explorer, restoring
+from lsat_explorer.widgets import Explorer, LiveTuner, restoring
 from test_problem import make_data
 from test_verdicts_file import nobody
 
@@ -253,6 +253,19 @@ def test_in_a_folder_that_is_read_only_a_message_says_so_and_all_else_goes_on(da
         again.close()
 
 
+@pytest.mark.skipif(not hasattr(os, "seteuid"), reason="this system has no such permissions")
+def test_a_tuner_says_below_its_runs_that_its_run_cannot_be_kept(data):
+    with tempfile.TemporaryDirectory() as name:
+        Path(name).chmod(0o555)
+        tuner = LiveTuner(lsat.Run(RECIPE, data, checkpoint=name))
+        with nobody():
+            tuner.start()
+            tuner.wait(60)
+            assert "Permission denied" in tuner.table.get_state()["problem"]
+        assert tuner.run.status is lsat.Status.MAX_ITERATIONS
+        tuner.close()
+
+
 def test_what_is_damaged_is_left_alone_and_the_rest_is_found(made, data, folder):
     explorer = made()
     run_to_the_end(explorer)
@@ -281,3 +294,41 @@ def test_what_is_damaged_is_left_alone_and_the_rest_is_found(made, data, folder)
     shutil.rmtree(kept[0].parents[1])
     with pytest.raises(ValueError, match=r"There are no runs on Data.* is damaged: a run is"):
         made(data).restore()
+
+
+MAKE = """
+import lsat_explorer as lsat
+from test_explorer_restore import RECIPE, make_data
+explorer = lsat.widgets.Explorer(make_data(), RECIPE.replace(method=lsat.ProximalGradient(tolerance=0.0,
+    step=1e-3, grow=1.0, max_iterations=10**6)))
+"""
+
+
+@pytest.mark.slow
+def test_a_kernel_that_is_killed_while_it_runs_and_started_again_has_lost_nothing(folder, monkeypatch):
+    from jupyter_client.manager import start_new_kernel
+
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]))
+    manager, client = start_new_kernel(cwd=str(folder))
+
+    def do(code: str) -> str:
+        said = []
+        reply = client.execute_interactive(code, timeout=120, output_hook=lambda m: said.append(m["content"]))
+        assert reply["content"]["status"] == "ok", "\n".join(reply["content"].get("traceback", []))
+        return "".join(content.get("text", "") for content in said)
+
+    try:
+        do(MAKE)
+        do("explorer.start()\nwhile len(explorer.run.iterates) < 250: pass")
+        do("explorer.runs[0].name = 'mine'")
+        manager.restart_kernel(now=True)
+        client.wait_for_ready(timeout=120)
+        do(MAKE)
+        said = do("kept, = explorer.restore(); print(kept.name, kept.run.status.value, len(kept.run.iterates))")
+        name, status, count = said.split()
+        assert (name, status) == ("mine", "broken_off")
+        assert int(count) > 250 - 100 - 10  # a file comes every 100 accepted ones
+        do("explorer.start()\nwhile len(explorer.run.iterates) < 300: pass\nexplorer.close()")
+    finally:
+        client.stop_channels()
+        manager.shutdown_kernel(now=True)

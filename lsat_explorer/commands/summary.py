@@ -7,6 +7,8 @@ from math import exp, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from lsat_explorer.data.whole_file import whole_file
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -28,7 +30,8 @@ def write_curves(run: Run, folder: Path) -> Path:
 
     path = folder / CURVES
     figure = plots.run_figure(run.history(), tolerance=getattr(run.recipe.method, "tolerance", None))
-    figure.savefig(path, dpi=150)
+    with whole_file(path) as file:
+        figure.savefig(file, dpi=150)
     return path
 
 

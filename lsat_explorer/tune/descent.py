@@ -13,7 +13,7 @@ from torch import Tensor
 
 from ..model.piece import Omega, prefixed, tensor, within
 from ..solve.precision import SINGLE
-from .iterate import Iterate, Memory, Status, packed, unpacked
+from .iterate import Iterate, Memory, Status, packed, recalling, unpacked
 
 if TYPE_CHECKING:
     from .evaluation import Evaluation
@@ -96,9 +96,10 @@ def descend(problem: Problem, omega: Omega | None, rule: Rule, memory: Memory | 
         yield replace(last, memory=_memory(last, gradient, t, precise))
     else:
         # The numbers of the point are those of the last iterate: nothing is evaluated anew.
-        point = last = unpacked(within("last", memory))
+        with recalling():
+            point = last = unpacked(within("last", memory))
+            gradient, t, precise = within("gradient", memory), float(memory["step"]), bool(memory["precise"])
         began -= last.seconds
-        gradient, t, precise = within("gradient", memory), float(memory["step"]), bool(memory["precise"])
         problem = problem.precisely() if precise else problem
     while not last.status.final:
         tentative = _step(problem, point, gradient, t)

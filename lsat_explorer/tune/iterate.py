@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field, fields
 from enum import Enum
 from operator import attrgetter
@@ -23,6 +24,7 @@ __all__ = [
     "from_row",
     "packed",
     "read_field",
+    "recalling",
     "row_of",
     "unpacked",
 ]
@@ -159,6 +161,18 @@ def read_field(name: str, value: float) -> Any:
 def from_row(row: list[float], omega: Omega) -> Iterate:
     """Return an iterate from what `row_of` gave."""
     return Iterate(**{name: read_field(name, value) for name, value in zip(COLUMNS, row, strict=True)}, omega=omega)
+
+
+@contextmanager
+def recalling() -> Iterator[None]:
+    """Say in a sentence that a memory, which may come from a file, is not what its method keeps."""
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, IndexError, RuntimeError) as error:
+        raise ValueError(
+            f"What the method keeps to go on is damaged ({type(error).__name__} {error}): begin a new run, such as "
+            "Run(run.recipe, run.data, run.omega)."
+        ) from error
 
 
 def packed(iterate: Iterate) -> Memory:

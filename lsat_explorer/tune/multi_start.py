@@ -14,7 +14,7 @@ import torch
 from ..model.choices import Method
 from ..model.piece import Omega, number, prefixed, register, tensor, within
 from .descent import start_iterate
-from .iterate import Iterate, Memory, Status, packed, unpacked
+from .iterate import Iterate, Memory, Status, packed, recalling, unpacked
 from .iterates import less
 from .quasi_newton import LBFGS
 
@@ -70,10 +70,11 @@ class _Search:
     def of(cls, memory: Memory) -> _Search:
         """Return the search that a memory holds."""
         search = cls(within("origin", memory))
-        search.began -= float(memory["seconds"])
-        search.count, search.start, *ends = memory["numbers"].tolist()
-        search.best = unpacked(within("best", memory))
-        search.ends = {start: _STATUSES[code] for start, code in zip(ends[::2], ends[1::2], strict=True)}
+        with recalling():
+            search.began -= float(memory["seconds"])
+            search.count, search.start, *ends = memory["numbers"].tolist()
+            search.best = unpacked(within("best", memory))
+            search.ends = {start: _STATUSES[code] for start, code in zip(ends[::2], ends[1::2], strict=True)}
         return search
 
 

@@ -18,7 +18,7 @@ from ..model.piece import Omega, number, prefixed, register, within
 from ..solve.precision import SINGLE
 from .coordinates import Coordinates
 from .descent import Point, describe, restated, sharpened, start_iterate
-from .iterate import Iterate, Memory, Status, packed, unpacked
+from .iterate import Iterate, Memory, Status, packed, recalling, unpacked
 
 if TYPE_CHECKING:
     from .evaluation import Evaluation
@@ -88,10 +88,11 @@ class LBFGS(Method):
                 said.answers.append((point.objective, space.slope(point.omega, gradient)))
             yield replace(last, memory=said.memory(last, False))
         else:
-            point = last = unpacked(within("last", memory))
+            with recalling():
+                point, said, precise = unpacked(within("last", memory)), _Said.of(memory), bool(memory["precise"])
+            last = point
             began -= last.seconds
-            problem = problem.precisely() if memory["precise"] else problem
-            said = _Said.of(memory)
+            problem = problem.precisely() if precise else problem
         while not last.status.final:
             point, last = yield from self._minimize(problem, point, said, last, began)
             if not last.status.final:  # rounding decided

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from ..data.whole_file import settle
 from .names import Row, in_order, read_name, written
 from .verdict import Verdict
 
@@ -145,18 +146,9 @@ def write(path: Path, verdicts: Mapping[Row, Verdict]) -> Stamp:
         with contextlib.suppress(OSError):
             temporary.unlink(missing_ok=True)
         raise
-    _settle(path.parent)
+    with contextlib.suppress(OSError):  # not every system can do so with a folder
+        settle(path.parent)
     return mark
-
-
-def _settle(folder: Path) -> None:
-    """Have the name of a new file reach the disk too, where the system can do so."""
-    with contextlib.suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 @contextlib.contextmanager

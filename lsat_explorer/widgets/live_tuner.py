@@ -52,6 +52,8 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
         Every run so far: name them, note something, draw them beside each other, delete them.
     table : RunTable
         The runs on the page.
+    trouble : callable
+        Returns what is said below the table of runs: by default why the run could not be kept.
     listeners : list of callable
         Each is called after every report with the present `Activity`, from the thread that reports.
 
@@ -70,12 +72,14 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
     """
 
     _shown: Any = None  # another run than the one that is steered
+    _complained = ""
 
     def __init__(self, source: Any, recipe: Recipe | None = None, **settings: Any) -> None:
         refuse_unknown(type(self), settings)
         run = run_of(source, recipe)
         self._wording = threading.Lock()
         self.listeners: list[Callable[[Activity], None]] = []
+        self.trouble: Callable[[], str] = lambda: getattr(self.run, "unsaved", "")
         self._cell = this_cell()
         self._curves = LiveCurves(self._click)
         self.plot = self._curves.figure
@@ -200,8 +204,17 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
         self._draw_curves()
         for listener in list(self.listeners):
             listener(activity)
+        self.complain()
         if not self.worker.closed:
             self.save_at_rest(activity)
+
+    def complain(self) -> None:
+        """Say what `trouble` there is, as long as no command has said something else there."""
+        problem = self.trouble()
+        if problem != self._complained:
+            if self.table.problem in ("", self._complained):
+                self.table.problem = problem
+            self._complained = problem
 
     def _draw_curves(self) -> None:
         recipe = self.recipe if self._shown is None else self._shown.recipe

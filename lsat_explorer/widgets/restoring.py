@@ -22,7 +22,6 @@ class Restoring:
 
     tuner: LiveTuner
     _folder: RunFolder
-    _kept_problem = ""  # what is said below the table of runs
 
     def _begin_keeping(self, keep: Any) -> None:
         """Keep runs from now on, as far as ``keep`` and LSAT_RUNS want it."""
@@ -37,17 +36,14 @@ class Restoring:
             self._keep()
 
         runs.changed = changed
+        self.tuner.trouble = lambda: self._folder.problem or getattr(self.tuner.run, "unsaved", "")
 
     def _keep(self) -> None:
         """Keep what has changed, and say below the table of runs what could not be kept."""
-        worker, table = self.tuner.worker, self.tuner.table
+        worker = self.tuner.worker
         busy = worker.activity.busy or (worker.activity is Activity.PAUSED and not worker.resting)
         self._folder.follow(self.tuner.runs, self.tuner.recipe, busy)
-        problem = self._folder.problem or getattr(self.tuner.run, "unsaved", "")
-        if problem != self._kept_problem:
-            if table.problem in ("", self._kept_problem):
-                table.problem = problem
-            self._kept_problem = problem
+        self.tuner.complain()
 
     def restore(self) -> list[KeptRun]:
         """Take up what an Explorer of an earlier kernel has left beside the notebook: its recipe and its runs.
