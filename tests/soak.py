@@ -97,6 +97,22 @@ def watched(tuner: Any, first: int) -> dict[str, Any]:
     }
 
 
+def sampled(tuner: Any) -> list[tuple[float, int, int, int]]:
+    """Note time, number of iterates, memory of this kernel and of its server, ten times a second from now on."""
+    samples: list[tuple[float, int, int, int]] = []
+    mine = psutil.Process()
+    server = mine.parent()
+
+    def note() -> None:
+        while tuner.worker.alive:
+            both = mine.memory_info().rss, 0 if server is None else server.memory_info().rss
+            samples.append((time.time(), len(tuner.run.iterates), *both))
+            time.sleep(0.1)
+
+    threading.Thread(target=note, daemon=True).start()
+    return samples
+
+
 def long(iterations: int) -> dict[str, Any]:
     """Run for many iterations in an open view, whose messages are packed for a page and counted."""
     from lsat_explorer.bench.page import open_page
