@@ -227,7 +227,7 @@ def fit_alone(case: Case) -> Fitted:
         check=check,
         first=first,
         iteration=median(iterations),
-        reading=weighs * T + 2 * V,
+        reading=weighs * T + V,
         product=sums["iteration"],
         once=(T + V, sums["once"]),
     )
@@ -290,7 +290,7 @@ def _report(found: list[Fitted]) -> str:
         [
             "check: opens the data, reading every row once. first: the first F, with what is formed once.",
             "iteration: a further F and its gradient. reading, product: its passes read, and its sums from memory.",
-            "still: ridge, graph and temperature; its iterations read validation rows only. weighted: row weights too.",
+            "still: ridge, graph and temperature; this reads validation rows only. weighted: row weights too.",
             f"Seconds of an iteration grow with the rows to the power: {slopes}.",
             f"Goal: an iteration within {RATIO} times the larger of reading and product. In this run: {ratios}.",
             f"Goal: less than {MEMORY / 1e6:.0f} MB beyond the interpreter. In this run: {memories}.",

@@ -108,27 +108,30 @@ class RowsOnWorkers(RowsApart):
         if whole[0] is Ellipsis or whole[0] is None:
             return self.read(slice(None))[index]
         numbers = torch.arange(len(self))[whole[0]]
+        if isinstance(whole[0], slice) and numbers.ndim == 1 and (whole[0].step or 1) > 0:
+            return self._chosen(numbers.numpy(), whole[1:])
         rows, place = np.unique(numbers.reshape(-1).numpy(), return_inverse=True)
         found = self._chosen(rows)[torch.from_numpy(place)].reshape(*numbers.shape, self.shape[1])
         return found[(*(slice(None),) * numbers.ndim, *whole[1:])]
 
-    def _chosen(self, numbers: np.ndarray) -> Tensor:
-        """Return the rows with these ascending numbers, fetched from their parts at once."""
+    def _chosen(self, numbers: np.ndarray, columns: tuple[Any, ...] = ()) -> Tensor:
+        """Return some columns of the rows with these ascending numbers, fetched from their parts at once."""
         from dask.base import compute
         from dask.delayed import delayed
 
         firsts = np.searchsorted(numbers, self.edges)
         wanted = [
-            delayed(_rows)(part, numbers[first:last] - edge)
+            delayed(_rows)(part, numbers[first:last] - edge, columns)
             for part, edge, first, last in zip(self.parts, self.edges, firsts, firsts[1:], strict=False)
             if first < last
         ]
         found = compute(*wanted)
-        return torch.cat([*map(torch.from_numpy, found), torch.empty(0, self.shape[1], dtype=self.dtype)])
+        none = torch.empty(0, self.shape[1], dtype=self.dtype)[(slice(None), *columns)]
+        return torch.cat([*map(torch.from_numpy, found), none])
 
 
-def _rows(part: np.ndarray, numbers: np.ndarray) -> np.ndarray:
-    return part[numbers]
+def _rows(part: np.ndarray, numbers: np.ndarray, columns: tuple[Any, ...]) -> np.ndarray:
+    return np.ascontiguousarray(part[numbers][(slice(None), *columns)])
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["ByRow", "Holder", "Program", "outcome", "worked_out"]
+__all__ = ["ByRow", "Holder", "Program", "offered", "outcome", "worked_out"]
 
 Function = Callable[..., Any]
 
@@ -83,6 +83,12 @@ class _Leaf:
 def outcome(leaf: Any) -> Any:
     """Return a leaf itself, as a program does nothing to."""
     return leaf
+
+
+def offered(values: Tensor, count: int, largest: bool) -> Tensor:
+    """Return the largest or the least numbers of a part, their rows in it, and how many it has, in three rows."""
+    most, rows = values.topk(min(count, len(values)), largest=largest)
+    return torch.stack([most, rows.double(), torch.full_like(most, len(values))])
 
 
 def worked_out(_: Any, program: Program, *leaves: np.ndarray) -> np.ndarray:
@@ -170,6 +176,16 @@ class ByRow(Tensor):
         total: Tensor = getattr(found, _SUMS[name])()
         return total / len(self) if name == "mean" else total
 
+    def _most(self, count: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
+        """Return the largest or the least numbers and their rows, of which each part offers as many."""
+        program, leaves = self._program()
+        of_part = Program(offered, (program, count, largest), {})
+        found = [torch.from_numpy(part) for part in self._holder.brought(self._holder.worked_out(of_part, leaves))]
+        starts = torch.tensor([0, *(int(part[2, 0]) for part in found)]).cumsum(0)
+        rows = torch.cat([part[1].long() + start for part, start in zip(found, starts, strict=False)])
+        values, places = torch.cat([part[0] for part in found]).topk(count, dim, largest, sorted)
+        return values, rows[places]
+
     @classmethod
     def __torch_function__(
         cls, function: Function, types: Any, given: Sequence[Any] = (), named: dict[str, Any] | None = None
@@ -187,7 +203,9 @@ class ByRow(Tensor):
             return first
         if isinstance(first, ByRow) and alone and name in _SUMS:
             return first._number(name)
-        if name.endswith("_") and not name.endswith("__"):
+        if isinstance(first, ByRow) and function is Tensor.topk:
+            return first._most(*given[1:], **named)
+        if name == "__setitem__" or (name.endswith("_") and not name.endswith("__")):
             raise TypeError(f"{name} changes numbers in place, and these lie with their rows: make new ones.")
         values = [one for one in (*given, *named.values()) if isinstance(one, Tensor) and one.ndim]
         own = next((one for one in values if isinstance(one, ByRow)), None)

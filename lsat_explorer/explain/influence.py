@@ -17,7 +17,7 @@ from ..data.data import Data
 from ..solve.factor import solve_factored
 from ..tune.fitted import FittedModel
 from .rows import position_of
-from .training_fit import MOVES_NOT, TrainingFit, judged_fit
+from .training_fit import MOVES_NOT, TrainingFit, judged_fit, times
 
 if TYPE_CHECKING:
     import pandas
@@ -70,9 +70,10 @@ def attribution(model: FittedModel, validation_row: Any, *, data: Data | None = 
     place = position_of(validation_row, fit.data.validation, "validation", "validation_row")
     with torch.no_grad():
         chosen = torch.tensor([place], device=fit.train.targets.device)
-        pairs = [(kernel[:, 0], effect[:, 0]) for _, kernel, effect in contributions(fit, chosen)]
-    kernels, effects = (torch.cat(parts) for parts in zip(*pairs, strict=True))
-    return table(fit, {"kernel": kernels, "effect": effects})
+        # Features may be on other machines, where the product is then taken.
+        kernels = times(fit.train, fit.solution.solve(fit.features(fit.data.validation, chosen).mT))[:, 0]
+        slopes = -2 * fit.squared_weights * (fit.residuals @ fit.slopes[chosen[0]])
+    return table(fit, {"kernel": kernels, "effect": kernels * slopes})
 
 
 def contributions(

@@ -12,7 +12,7 @@ import torch
 from numpy.typing import NDArray
 
 from ..data.data import Data
-from ..engines.memory import MemoryRows
+from ..engines.row_sums import RowSums
 from ..model.piece import whole
 from ..tune.fitted import FittedModel
 from .influence import table
@@ -83,7 +83,7 @@ def values_of(fit: TrainingFit, neighbours: int) -> NDArray[np.float64]:
 def _about_mean(fit: TrainingFit) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Return training and validation features about the mean of the former, where distances cancel least."""
 
-    def read(rows: MemoryRows) -> torch.Tensor:
+    def read(rows: RowSums) -> torch.Tensor:
         return torch.cat([features.cpu().float() for _, features in rows.chunks(MOVES_NOT)])
 
     with torch.no_grad():

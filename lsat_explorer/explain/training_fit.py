@@ -6,7 +6,7 @@ G θ = XᵀW²Y,   G = XᵀW²X + Σ_j e^{2ω_j} R_jᵀR_j,   E = Y − Xθ,   h
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -15,9 +15,12 @@ from torch import Tensor
 
 from ..data.data import Data
 from ..data.split import Split
+from ..engines.by_row import ByRow
 from ..engines.leverage import kernel_diagonal
-from ..engines.memory import MemoryRows
+from ..engines.loaded import load_rows
+from ..engines.memory import never
 from ..engines.moving import Moving
+from ..engines.row_sums import RowSums
 from ..model.losses import Loss
 from ..model.piece import Omega, within
 from ..model.prepared import Prepared
@@ -44,8 +47,8 @@ class TrainingFit:
     ----------
     data : Data
         The rows.
-    train, validation : MemoryRows
-        Their features φ(u; ω).
+    train, validation : RowSums
+        Their features φ(u; ω), held as the recipe's engine says.
     prepared : Prepared
         The featurizer, as prepared for the model.
     loss : Loss
@@ -59,8 +62,8 @@ class TrainingFit:
     """
 
     data: Data
-    train: MemoryRows
-    validation: MemoryRows
+    train: RowSums
+    validation: RowSums
     prepared: Prepared
     loss: Loss
     omega: Omega
@@ -76,15 +79,15 @@ class TrainingFit:
         precision = MIXED if recipe.dtype == "float32" else DOUBLE
         local = within("featurizer", model.omega)
 
-        def rows(split: Split) -> MemoryRows:
-            return MemoryRows(
-                model.prepared, split.inputs, split.targets, local, set(), precision=precision, device=device
-            )
+        def rows(split: Split) -> RowSums:
+            given: Any = (model.prepared, split.inputs, split.targets, local, set(), False)
+            return load_rows(recipe.engine, *given, precision=precision, device=device, check=never)
 
         with torch.no_grad():
             log_weights = None
             if weights is not None:
                 log_weights = weights.log_weights(within("data_weights", model.omega), targets)
+                log_weights = log_weights.here() if isinstance(log_weights, ByRow) else log_weights
             return cls(
                 data=data,
                 train=rows(data.train),
@@ -176,12 +179,16 @@ class TrainingFit:
         return float(error_of(predictions, self.validation.targets.double(), self.data.task))
 
 
-def times(rows: MemoryRows, theta: Tensor) -> Tensor:
+def times(rows: RowSums, theta: Tensor) -> Tensor:
     """Return X ``theta`` (N, m), every product in float64."""
     with torch.no_grad():
         if rows.dtype is torch.float64:
             return rows.predict(MOVES_NOT, theta)
-        return torch.cat([features @ theta for _, features in rows.chunks(MOVES_NOT)])
+        return rows.over(MOVES_NOT, partial(_product, theta))
+
+
+def _product(theta: Tensor, features: Tensor) -> Tensor:
+    return features @ theta
 
 
 def left_out(targets: Tensor, residuals: Tensor, leverages: Tensor) -> Tensor:

@@ -7,10 +7,12 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+import torch
 from PIL import Image
 
 from lsat_explorer.data import Data, Split
 from lsat_explorer.data.images import sprite
+from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.plots.curves import short
 from lsat_explorer.widgets.row_columns import Told, percent
 from lsat_explorer.widgets.row_filters import range_counts
@@ -34,6 +36,7 @@ _COLUMNS = 25  # of the sprite
 _BINS = 48
 _FARTHEST, _MOST_VALUES = 3, 40  # features named in a line of the table, and of the chosen row
 _MOST_FEATURES = 200  # offered to sort by
+_SOME = 2_000  # most training rows that tell what is usual, where these are not in memory
 _LARGE, _SMALL, _FEW = 112, 64, 100  # pixels a side of a thumbnail on a page of few rows, and of many
 
 
@@ -80,7 +83,11 @@ class RowTiles:
     @cached_property
     def values(self) -> RowValues:
         """Rows that are not images, as graphs."""
-        return RowValues(self.split.inputs.numpy(), self.data.feature_names, self.data.train.inputs.numpy())
+        train = self.data.train.inputs
+        if isinstance(train, RowsApart):  # some of them tell how far rows lie from the mean
+            some = train[torch.arange(0, len(train), -(-len(train) // _SOME))]
+            return RowValues(self.split.inputs, self.data.feature_names, some.numpy())
+        return RowValues(self.split.inputs.numpy(), self.data.feature_names, train.numpy())
 
     def words(self, weights: np.ndarray, positions: Positions) -> tuple[list[str], list[str], list[str]]:
         """Return label, weight and name of some rows as texts."""

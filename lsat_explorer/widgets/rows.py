@@ -241,18 +241,18 @@ class RowValues:
 
     Parameters
     ----------
-    inputs : (N, d) array
-        The rows.
+    inputs : (N, d) array or tensor
+        The rows, of which those that are shown are read.
     names : sequence of d names
         The features.
     train : (k, d) array, optional
-        The training rows, where the rows are others.
+        The training rows, or some of them, where the rows are others.
     """
 
-    def __init__(self, inputs: ArrayLike, names: Sequence[str], train: ArrayLike | None = None) -> None:
-        self._inputs = np.asarray(inputs)
+    def __init__(self, inputs: Any, names: Sequence[str], train: ArrayLike | None = None) -> None:
+        self._inputs = inputs
         self._names = [short(name, 60) for name in names]
-        known = self._inputs if train is None else np.asarray(train)
+        known = np.asarray(inputs if train is None else train)
         self._mean = known.mean(axis=0, dtype=np.float64)
         deviation = known.std(axis=0, dtype=np.float64)
         self._deviation = np.where(deviation > 0, deviation, np.inf)  # a constant column is never unusual
@@ -267,17 +267,20 @@ class RowValues:
 
     def column(self, place: int) -> NDArray[np.float64]:
         """Return one feature of every row (k,)."""
-        return self._inputs[:, place].astype(np.float64)
+        return np.asarray(self._inputs[:, place]).astype(np.float64)
 
     def unusual(self, positions: Positions, most: int = 6) -> list[list[tuple[str, str]]]:
         """Return for each row the features that lie farthest from the mean, each with its value as text."""
-        scores = np.abs(self._scores(positions))
-        order = np.argsort(-scores, axis=1, kind="stable")[:, :most]
+        rows = self._rows(positions)
+        order = np.argsort(-np.abs((rows - self._mean) / self._deviation), axis=1, kind="stable")[:, :most]
         return [
-            [(self._names[column], f"{self._inputs[position, column]:.4g}") for column in columns]
-            for position, columns in zip(positions, order, strict=True)
+            [(self._names[column], f"{row[column]:.4g}") for column in columns]
+            for row, columns in zip(rows, order, strict=True)
         ]
 
+    def _rows(self, positions: Positions) -> NDArray[Any]:
+        return np.asarray(self._inputs[np.asarray(positions)])
+
     def _scores(self, positions: Positions) -> NDArray[np.float64]:
-        scores: NDArray[np.float64] = (self._inputs[positions] - self._mean) / self._deviation
+        scores: NDArray[np.float64] = (self._rows(positions) - self._mean) / self._deviation
         return scores
