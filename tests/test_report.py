@@ -6,12 +6,15 @@ import base64
 import io
 import json
 import os
+import re
 import subprocess
 import sys
+from html import unescape
 from html.parser import HTMLParser
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from PIL import Image
 
@@ -40,7 +43,7 @@ class Page(HTMLParser):
         self.tags.append((tag, dict(attrs)))
 
     def handle_data(self, data):
-        self.text += data
+        self.text += data.replace("\xa0", " ")
 
     def all(self, tag: str) -> list[dict[str, str | None]]:
         return [attributes for name, attributes in self.tags if name == tag]
@@ -183,6 +186,59 @@ def test_weights_that_only_rows_can_tell_are_not_made_up(tmp_path, digits):
     assert "They follow from the rows" in lsat.Run.load(tmp_path).report().html
     plain = lsat.tune(lsat.Recipe(method=QUICK), digits, progress=False)
     assert "Every training row counts once." in plain.report().html
+
+
+def test_a_number_and_its_unit_stay_on_one_line(run, report):
+    assert f"in {run.iterates[-1].seconds:.1f}\xa0s." in report.html
+    assert f"to {100 * run.iterates[-1].error:.1f}\xa0%." in report.html
+
+
+def test_columns_are_called_by_their_names():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(80, 3)) * [1.0, 10.0, 100.0]
+    names = ["height", "width", EVIL]
+    data = lsat.Data.from_arrays(X, X[:, 0] + generator.normal(size=80), task="regression", feature_names=names)
+    curved = lsat.Chain(lsat.Scale(), lsat.PowerTransform())
+    recipe = lsat.Recipe(
+        featurizer=lsat.Concat(features=curved, one=lsat.Constant()),
+        regularizer=lsat.Stack(each=lsat.Diagonal(block="features"), every=lsat.Diagonal()),
+        method=QUICK,
+    )
+    run = lsat.tune(recipe, data, progress=False)
+    page = Page(run.report().html)
+    shift = run.omega["featurizer.features.scale.shift"]
+    least, greatest = (names[int(place)] for place in (shift.argmin(), shift.argmax()))
+    assert f"3 values, {shift.min():.4g} ({least}) to {shift.max():.4g} ({greatest})" in page.text
+    weights = run.omega["regularizer.each.log_weight"]
+    rows = [line.split("|") for line in cells(run.report().html)]
+    heading = next(row for row in rows if row[0] == "column")
+    assert heading[1:3] == ["features scale log scale", "features scale shift"]
+    by_name = {row[0]: dict(zip(heading, row, strict=True)) for row in rows if len(row) == len(heading)}
+    for name, number in zip(names, weights.tolist(), strict=True):
+        assert by_name[name]["each log weight"] == f"{number:.4g}"
+        assert by_name[name]["each log weight, e^(2ω)"] == f"{np.exp(2 * number):.4g}"
+    assert by_name["1"]["every log weight"] == f"{run.omega['regularizer.every.log_weight'][3]:.4g}"
+    assert by_name["1"]["each log weight"] == ""
+
+
+def test_columns_keep_their_names_in_a_run_that_is_read_back(tmp_path):
+    X = pd.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["height", "width"])
+    data = lsat.Data.from_arrays(X, X.height.to_numpy(), task="regression")
+    recipe = lsat.Recipe(regularizer=lsat.Diagonal(block="features"), method=QUICK)
+    run = lsat.tune(recipe, data, progress=False)
+    run.save(tmp_path / "run")
+    tables = [
+        [line for line in cells(one.report().html) if line.startswith(("height|", "width|"))]
+        for one in (run, lsat.Run.load(tmp_path / "run"), lsat.Run.load(tmp_path / "run", data))
+    ]
+    assert len(tables[0]) == 2
+    assert tables[0] == tables[1] == tables[2]
+
+
+def cells(html: str) -> list[str]:
+    """The lines of all tables of a page, cells with a bar between."""
+    lines = re.findall(r"<tr[^>]*>(.*?)</tr>", html, re.DOTALL)
+    return ["|".join(unescape(cell) for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", line)) for line in lines]
 
 
 @pytest.mark.parametrize("count", [1, 2, 40, 60, 61, 1000, 12345])

@@ -20,6 +20,7 @@ from lsat_explorer.tune.iterates import Iterates
 from lsat_explorer.widgets import Explorer, LiveTuner
 from lsat_explorer.widgets.facts import devices, seconds_to_go
 from lsat_explorer.widgets.history import OmegaColumns
+from lsat_explorer.widgets.live_curves import LiveCurves
 from lsat_explorer.widgets.run_list import MOST_OVERLAID, RunList
 from lsat_explorer.widgets.run_table import RunTable
 from test_widgets_views import LAMBDA
@@ -336,6 +337,27 @@ def test_of_many_hyper_parameters_those_that_moved_most_are_drawn() -> None:
     update_omega(figure, {"number": number[:0], "gradient_norm": number[:0]})
     assert not figure.layout.annotations[9].text
     assert all(len(t.x) == 0 for t in figure.data)
+
+
+def test_few_columns_are_drawn_each_by_its_name_and_many_by_their_ends() -> None:
+    recipe = lsat.Recipe(regularizer=lsat.Diagonal(block="features"), method=lsat.ProximalGradient(max_iterations=3))
+    targets = np.random.default_rng(0).normal(size=40)
+    for count in (3, MOST_NAMES + 1):
+        X = np.random.default_rng(1).normal(size=(40, count))
+        names = [f"<i>{k}</i>" for k in range(count)]
+        data = lsat.Data.from_arrays(X, targets, task="regression", feature_names=names)
+        run = lsat.tune(recipe, data, progress=False)
+        curves = LiveCurves(lambda number: None)
+        curves.with_omega(True)
+        curves.draw(run, recipe, [], None)
+        shown = [t for t in curves.figure.data if t.meta and t.showlegend]
+        said = " ".join(t.name for t in shown)
+        assert all((f"&lt;i&gt;{k}&lt;/i&gt;" in said) == (count == 3) for k in range(count)), said
+        if count == 3:
+            for k, trace in enumerate(shown):
+                expected = [float(one.omega["regularizer.log_weight"][k]) for one in run.iterates]
+                np.testing.assert_allclose(np.interp(range(len(expected)), trace.x, trace.y), expected)
+        curves.close()
 
 
 def test_omega_of_a_loaded_run_has_gaps_where_it_was_not_saved() -> None:

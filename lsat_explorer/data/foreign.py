@@ -49,7 +49,7 @@ def column_of(values: Any) -> tuple[np.ndarray, tuple[Any, ...] | None] | None:
         found = found[:, 0]
     native = found.to_native() if isinstance(found, nw.Series) else values
     # polars has `Enum` for this, pandas `categories` of any categorical; those of polars' `Categorical` have no order.
-    known = getattr(getattr(native, "dtype", None), "categories", None)
+    known: Any = getattr(getattr(native, "dtype", None), "categories", None)
     categories = tuple(known.to_list()) if hasattr(known, "to_list") else None
     if isinstance(found, nw.Series):
         return np.asarray(found.to_numpy()), categories

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from html import escape
@@ -12,6 +13,7 @@ __all__ = ["Tile", "code", "drawing", "facts", "page", "paragraph", "section", "
 
 # The page says so itself: a browser that reads it loads nothing and runs nothing, whatever names it holds.
 _POLICY = "default-src 'none'; img-src data:; style-src 'unsafe-inline'"
+_UNIT = re.compile(r"(?<=\d) (?=%|s\b)")
 _PAGE = """<!DOCTYPE html>
 <html lang="en">
 <head>
@@ -79,14 +81,14 @@ def section(heading: str, *parts: str) -> str:
 
 
 def paragraph(text: object) -> str:
-    """Return text as a paragraph.
+    """Return text as a paragraph, in which no unit stands on another line than its number.
 
     Examples
     --------
     >>> paragraph("a < b")
     '<p>a &lt; b</p>'
     """
-    return f"<p>{escape(str(text))}</p>"
+    return f"<p>{escape(_UNIT.sub(chr(0xA0), str(text)))}</p>"
 
 
 def drawing(png: bytes, alt: object) -> str:
@@ -104,7 +106,14 @@ def tiles(rows: Iterable[Tile]) -> str:
     return '<ul class="tiles">\n' + "\n".join(items) + "\n</ul>"
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[object]], words: int = 0, marked: int | None = None) -> str:
+def table(
+    columns: Sequence[str],
+    rows: Iterable[Sequence[object]],
+    words: int = 0,
+    marked: int | None = None,
+    *,
+    wrapped: bool = False,
+) -> str:
     """Return a table.
 
     Parameters
@@ -117,6 +126,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], words: int =
         So many columns from the left hold words; the others hold numbers, which end on a line.
     marked : int, optional
         The row that is drawn in the accent colour.
+    wrapped : bool
+        Whether cells of several numbers may take several lines.
     """
     left = ['<{} class="words">' if place < words else "<{}>" for place in range(len(columns))]
 
@@ -126,7 +137,8 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[object]], words: int =
 
     body = [f"<tr{' class=mark' * (place == marked)}>{line('td', cells)}</tr>" for place, cells in enumerate(rows)]
     head = f"<thead><tr>{line('th', columns)}</tr></thead>"
-    return f'<div class="wide"><table>\n{head}\n<tbody>\n' + "\n".join(body) + "\n</tbody></table></div>"
+    kind = ' class="wrapped"' if wrapped else ""
+    return f'<div class="wide"><table{kind}>\n{head}\n<tbody>\n' + "\n".join(body) + "\n</tbody></table></div>"
 
 
 def facts(pairs: Iterable[tuple[str, object]]) -> str:

@@ -112,7 +112,7 @@ def report_of(run: Run, path: str | os.PathLike[str] | None = None, *, name: str
     sections = [
         page.section("What came of it", *map(page.paragraph, words.story(run))),
         page.section("Curves", page.drawing(_curves(run), "Validation loss, step size t and stopping residual")),
-        page.section("Hyper-parameters", page.table(words.OMEGA, words.omega(run), words=3)),
+        page.section("Hyper-parameters", _omega(run), _columns(run)),
         _weights(run.data, weights, chosen, told=run.recipe.data_weights is not None),
         _iterates(run),
         page.section(
@@ -128,6 +128,15 @@ def report_of(run: Run, path: str | os.PathLike[str] | None = None, *, name: str
 
 def _curves(run: Run) -> bytes:
     return run_figure(run.iterates.table(), tolerance=run.recipe.method.tolerance).png(_DPI)
+
+
+def _omega(run: Run) -> str:
+    return page.table(words.OMEGA, words.omega(run), words=3, wrapped=True)
+
+
+def _columns(run: Run) -> str:
+    heading, rows = words.columns(run)
+    return page.table(heading, rows, words=1) if rows else ""
 
 
 def _iterates(run: Run) -> str:

@@ -12,17 +12,19 @@ from numpy.typing import NDArray
 from ..model.data_weights import LogWeights
 from ..model.hyper_penalties import Frozen
 from ..plots.curves import count_text, value_text
+from ..tune.entry_names import EntryNames
 from ..tune.iterate import Status
-from ..tune.saved import about, classes_of
+from ..tune.saved import about, classes_of, names_of
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from ..tune.run import Run
 
-__all__ = ["ITERATES", "OMEGA", "data_name", "iterates", "listed", "omega", "origin", "story", "weights"]
+__all__ = ["ITERATES", "OMEGA", "columns", "data_name", "iterates", "listed", "omega", "origin", "story", "weights"]
 
 MOST_ITERATES = 40
+MOST_COLUMNS = 60
 OMEGA = ("part", "name", "value", "at the start", "at the end", "weight e^(2ω)")
 ITERATES = ("iteration", "loss ψ", "training loss", "error", "step size t", "residual", "accepted", "seconds")
 
@@ -71,16 +73,43 @@ def _error(value: float, kinds: bool) -> str:
 
 def omega(run: Run) -> list[tuple[str, ...]]:
     """Return a row of `OMEGA` for each entry of ω, in the names that the user gave."""
-    start = run.iterates[0].omega
-    return [_entry(run, name, value, start.get(name)) for name, value in run.kept.omega.items()]
+    start, names = run.iterates[0].omega, _names(run)
+    return [_entry(run, name, value, start.get(name), names.of(name, value)) for name, value in run.kept.omega.items()]
 
 
-def _entry(run: Run, name: str, value: Tensor, start: Tensor | None) -> tuple[str, ...]:
+def _entry(run: Run, name: str, value: Tensor, start: Tensor | None, names: Sequence[str] | None) -> tuple[str, ...]:
     part, *own, last = name.split(".")
     held = ", held" if _held(run, name) else ""
-    weight = _range(value, weight=True) if last == "log_weight" else ""
-    before = "–" if start is None else _range(start)
-    return part.replace("_", " "), ".".join(own), last.replace("_", " ") + held, before, _range(value), weight
+    weight = _range(value, names, weight=True) if last == "log_weight" else ""
+    before = "–" if start is None else _range(start, names)
+    own_name = ".".join(own)
+    return part.replace("_", " "), own_name, last.replace("_", " ") + held, before, _range(value, names), weight
+
+
+def _names(run: Run) -> EntryNames:
+    if run.problem is None and run.data is not None:  # read back with its rows: its model knows all blocks
+        return EntryNames(run.recipe, run.model.feature_names, run.model.blocks)
+    return names_of(run)
+
+
+def columns(run: Run) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
+    """Return a heading and a row for each column of the table, or feature, that has hyper-parameters of its own.
+
+    Both are empty where there are none, and where there are more than are worth a table, as in images.
+    """
+    names, told, rows = _names(run), [], dict[str, dict[str, str]]()
+    for name, value in run.kept.omega.items():
+        own = names.of(name, value)
+        if own is None or value.ndim != 1 or len(own) > MOST_COLUMNS:
+            continue
+        _, *path, last = name.split(".")
+        told += [" ".join([*path, last.replace("_", " ")])]
+        for each, number in zip(own, value.detach().double().cpu().tolist(), strict=True):
+            rows.setdefault(each, {})[told[-1]] = f"{number:.4g}"
+            if last == "log_weight":
+                rows[each][f"{told[-1]}, e^(2ω)"] = f"{math.exp(2 * number):.4g}"
+        told += [f"{told[-1]}, e^(2ω)"] if last == "log_weight" else []
+    return ("column", *told), [(each, *(of.get(one, "") for one in told)) for each, of in rows.items()]
 
 
 def _held(run: Run, name: str) -> bool:
@@ -89,14 +118,20 @@ def _held(run: Run, name: str) -> bool:
     return isinstance(run.recipe.hyper_penalties.get(name), Frozen)
 
 
-def _range(value: Tensor, *, weight: bool = False) -> str:
-    """Return a number, or how many there are and the least and the greatest; a log weight as the weight, on demand."""
+def _range(value: Tensor, names: Sequence[str] | None = None, *, weight: bool = False) -> str:
+    """Return a number, or how many there are and the least and the greatest; a log weight as the weight, on demand.
+
+    Where the values have names, the least and the greatest are told with theirs.
+    """
     numbers = value.detach().double().cpu().reshape(-1).numpy()
     numbers = np.exp(2 * numbers) if weight else numbers
     if numbers.size < 2:
         return f"{numbers[0]:.4g}" if numbers.size else "none"
+    each = numbers.size // len(names) if names else 1
+    ends = int(numbers.argmin()) // each, int(numbers.argmax()) // each
+    least, greatest = (f" ({names[place]})" if names else "" for place in ends)
     low, high = f"{numbers.min():.4g}", f"{numbers.max():.4g}"
-    return f"{numbers.size:,} values, {f'all {low}' if low == high else f'{low} to {high}'}"
+    return f"{numbers.size:,} values, {f'all {low}' if low == high else f'{low}{least} to {high}{greatest}'}"
 
 
 def listed(count: int, most: int = MOST_ITERATES) -> list[int]:

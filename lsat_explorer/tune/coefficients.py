@@ -14,19 +14,15 @@ if TYPE_CHECKING:
 
     from .fitted import FittedModel
 
-__all__ = ["coefficients"]
+__all__ = ["by_block", "coefficients", "feature_names", "named"]
 
 
 def coefficients(model: FittedModel) -> pandas.DataFrame:
     """Return θ (n, m), a row for each feature by block and name, and a column for each class or output."""
     import pandas
 
-    named = _by_block(model.recipe.featurizer, model.feature_names)
-    rows = []
-    for block, columns in model.blocks.items():
-        names = named[block]
-        width = columns.stop - columns.start
-        rows += [(block, name) for name in (_numbered(names, width) if isinstance(names, str) else names)]
+    blocks = by_block(model.recipe.featurizer, model.feature_names)
+    rows = [(block, name) for block, columns in model.blocks.items() for name in feature_names(blocks[block], columns)]
     outputs = model.classes if model.classes is not None else range(model.theta.shape[1])
     return pandas.DataFrame(
         model.theta.cpu().numpy(),
@@ -35,25 +31,27 @@ def coefficients(model: FittedModel) -> pandas.DataFrame:
     )
 
 
-def _by_block(featurizer: Featurizer, inputs: Sequence[str]) -> dict[str, Sequence[str] | str]:
+def by_block(featurizer: Featurizer, inputs: Sequence[str]) -> dict[str, Sequence[str] | str]:
     """Return the names of each block's features, or the word that they are numbered by."""
     if not isinstance(featurizer, Concat):
-        return {"": _named(featurizer, inputs)}
-    members = {name: _by_block(member, inputs) for name, member in featurizer.members.items()}
+        return {"": named(featurizer, inputs)}
+    members = {name: by_block(member, inputs) for name, member in featurizer.members.items()}
     return {f"{name}.{part}" if part else name: names for name, its in members.items() for part, names in its.items()}
 
 
-def _named(featurizer: Featurizer, inputs: Sequence[str] | str) -> Sequence[str] | str:
+def named(featurizer: Featurizer, inputs: Sequence[str] | str) -> Sequence[str] | str:
+    """Return the names of a featurizer's features, given those of its inputs, or the word that they are numbered by."""
     if isinstance(featurizer, Identity | PowerTransform | Scale | SelectFeatures):
         return inputs  # a feature for each column
     if isinstance(featurizer, Constant):
         return ("1",)
     if isinstance(featurizer, Chain):
         for member in featurizer.members.values():
-            inputs = _named(member, inputs)
+            inputs = named(member, inputs)
         return inputs
     return step_names([type(featurizer).__name__])[0]
 
 
-def _numbered(word: str, width: int) -> list[str]:
-    return [f"{word} {number}" for number in range(width)]
+def feature_names(names: Sequence[str] | str, columns: slice) -> list[str]:
+    """Return a name for each feature of a block, given what `by_block` says of it."""
+    return [f"{names} {i}" for i in range(columns.stop - columns.start)] if isinstance(names, str) else list(names)

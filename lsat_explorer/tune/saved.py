@@ -20,13 +20,14 @@ from ..data.whole_files import in_force, put_in_place, whole_files
 from ..model.recipe import Recipe
 from .checkpoint import Checkpoint, Keeper
 from .checkpoint_file import NAME
+from .entry_names import EntryNames
 from .fingerprint import fingerprint, versions
 from .fitted import FittedModel
 from .iterate import SCALARS, Iterate, Status
 from .last_look import TestResult
 from .run import Run
 
-__all__ = ["about", "classes_of", "load_run", "save_run"]
+__all__ = ["about", "classes_of", "load_run", "names_of", "save_run"]
 
 _START = "start.safetensors"
 _FILES = ("recipe.json", "iterates.csv", "model.safetensors", _START, "run.json")
@@ -80,6 +81,14 @@ def classes_of(run: Run) -> tuple[Any, ...] | None:
     return run.saved.classes if isinstance(run, _Record) else run.data.classes
 
 
+def names_of(run: Run) -> EntryNames:
+    """Return the names of the entries of ω, also of a run without rows; before its start, of columns alone."""
+    if isinstance(run, _Record):
+        return EntryNames(run.recipe, run.saved.feature_names, run.saved.blocks)
+    columns = {} if run.problem is None else run.problem.columns
+    return EntryNames(run.recipe, run.data.feature_names, columns)
+
+
 def load_run(folder: Path, data: Data | None) -> Run:
     """Read the folder again, without its rows where ``data`` is None."""
     if not isinstance(data, Data | None):
@@ -120,7 +129,7 @@ def _about(path: Path) -> dict[str, Any]:
 def _iterates(path: Path) -> list[Iterate]:
     import pandas
 
-    rows = pandas.read_csv(path).to_dict("records")
+    rows = pandas.read_csv(path, float_precision="round_trip").to_dict("records")
     if not rows:
         raise ValueError("it has no iterates.")
     iterates = [_iterate({str(k): v for k, v in row.items()}) for row in rows]

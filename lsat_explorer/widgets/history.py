@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lsat_explorer.model.piece import Omega
+from lsat_explorer.tune.entry_names import EntryNames
 from lsat_explorer.tune.iterate import SCALARS
 from lsat_explorer.tune.iterates import Iterates
 from lsat_explorer.widgets.knobs import everyday
@@ -17,6 +18,7 @@ from lsat_explorer.widgets.knobs import everyday
 __all__ = ["OmegaColumns", "history"]
 
 _NAMES = ("number", "loss", "training_loss", "stopping_loss", "step", "residual", "accepted", "seconds")
+_MOST_NAMED = 8  # as many as `plots.omega` draws
 
 
 def history(iterates: Iterates) -> dict[str, NDArray[np.float64]]:
@@ -39,7 +41,9 @@ class OmegaColumns:
     ['gradient_norm', 'number']
     """
 
-    def __init__(self) -> None:
+    def __init__(self, names: EntryNames | None = None) -> None:
+        self._names = names
+        self._told: dict[str, tuple[str, ...]] = {}
         self._entries: dict[str, NDArray[np.float64]] = {}
         self._count = 0
         self._last: tuple[int, Omega] = 0, {}
@@ -55,13 +59,17 @@ class OmegaColumns:
         Returns
         -------
         dict of str to (N,) or (N, 3) float64
-            ``"number"``, ``"gradient_norm"``, and each name of ω: the values of a number, or the least, median and
-            greatest entry of a vector, NaN for an iterate whose vectors were let go before this was asked.
+            ``"number"``, ``"gradient_norm"``, and each name of ω: the values of a number, each entry of a vector of
+            at most eight by its name, where they have names, or the least, median and greatest entry of a vector. NaN
+            stands for an iterate whose vectors were let go before this was asked.
         """
         columns = iterates.columns()
         numbers = {name: column for name, column in columns.items() if name not in SCALARS}
         self._read(iterates, len(columns["number"]))
-        named = _worded(numbers | {n: _narrow(values) for n, values in self._entries.items()})
+        named = _worded(numbers | {n: _narrow(values) for n, values in self._entries.items() if n not in self._told})
+        own = _worded({name: self._entries[name] for name in self._told})
+        for told, (word, values) in zip(self._told.values(), own.items(), strict=True):
+            named |= {f"{word}: {each}": column for each, column in zip(told, values.T, strict=True)}
         return {name: columns[name] for name in ("number", "gradient_norm")} | named
 
     def _read(self, iterates: Iterates, count: int) -> None:
@@ -74,11 +82,24 @@ class OmegaColumns:
             place, before = self._last
             for name, value in iterate.omega.items():
                 if value.ndim and value.numel():
-                    rows = self._entries.setdefault(name, np.full((count, 3), math.nan))
+                    if name not in self._entries:
+                        self._entries[name] = np.full((count, self._width(name, value)), math.nan)
+                    rows = self._entries[name]
                     kept = value is before.get(name)  # a rejected step keeps the very tensors
-                    rows[iterate.number] = rows[place] if kept else _ends(value)
+                    if kept:
+                        rows[iterate.number] = rows[place]
+                    else:
+                        rows[iterate.number] = value.detach().cpu() if name in self._told else _ends(value)
             self._last = iterate.number, iterate.omega
         self._count = count
+
+    def _width(self, name: str, value: Tensor) -> int:
+        """Return how many columns a vector takes: one for each name where it has few, three otherwise."""
+        told = None if self._names is None or value.ndim > 1 else self._names.of(name, value)
+        if told is None or len(told) > _MOST_NAMED:
+            return 3
+        self._told[name] = told
+        return len(told)
 
 
 def _ends(value: Tensor) -> tuple[float, float, float]:

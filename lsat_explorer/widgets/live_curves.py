@@ -8,6 +8,7 @@ from typing import Any
 
 from lsat_explorer.plots.live import run_plotly, update_run
 from lsat_explorer.plots.omega import hide_omega, show_omega, update_omega
+from lsat_explorer.tune.saved import names_of
 from lsat_explorer.widgets.facts import tolerance
 from lsat_explorer.widgets.figure import figure_widget
 from lsat_explorer.widgets.history import OmegaColumns, history
@@ -60,7 +61,9 @@ class LiveCurves:
         found = {slot: shown for slot, shown in others.items() if slot is not None}
         update_run(self.figure, history(run.iterates), tolerance(recipe), found, marked)
         if self._with_omega:
-            update_omega(self.figure, self._omegas.setdefault(run, OmegaColumns()).of(run.iterates))
+            if run not in self._omegas and run.iterates:
+                self._omegas[run] = OmegaColumns(names_of(run))
+            update_omega(self.figure, self._omegas.get(run, OmegaColumns()).of(run.iterates))
 
     def with_omega(self, shown: bool) -> None:
         """Make room for the hyper-parameters, or take it away; they are drawn with the next `draw`."""
