@@ -6,7 +6,8 @@
 # make docs               the pages of the documentation, in build/docs
 # make notebooks          execute the notebooks again and save them tidy
 # make pictures           make the README's pictures and the recording again, in Chromium
-# make fuzz               read a hundred thousand spoilt recipes
+# make soak               long runs, kills, a page that stops reading; their figures go into docs/reliability.md
+# make fuzz               read a hundred thousand spoilt recipes and what else is spoilt; their figures too
 # make clean              remove what these made
 
 PYTHON ?= python3
@@ -23,7 +24,7 @@ NOT_LOWEST := -o filterwarnings=default -W ignore::DeprecationWarning --ignore=t
   --deselect=tests/test_project.py::test_the_constraints_pin_what_the_dependencies_need_in_turn
 ARGS ?=
 
-.PHONY: explore test lint interop lowest docs notebooks pictures fuzz clean
+.PHONY: explore test lint interop lowest docs notebooks pictures soak fuzz clean
 
 explore: $(VENV)/.lab-installed
 	if [ -z "$$LSAT_MNIST" ] && [ -d ../shared/data/mnist ]; then export LSAT_MNIST="$(abspath ../shared/data/mnist)"; fi; \
@@ -51,8 +52,11 @@ pictures: $(VENV)/.test-installed
 	if [ -z "$$LSAT_MNIST" ] && [ -d ../shared/data/mnist ]; then export LSAT_MNIST="$(abspath ../shared/data/mnist)"; fi; \
 	LSAT_PICTURES=write $(BIN)/python -m pytest tests/browser/test_pictures.py && $(BIN)/python scripts/record_live.py
 
+soak: $(VENV)/.test-installed
+	$(BIN)/python scripts/reliability.py soak
+
 fuzz: $(VENV)/.test-installed
-	LSAT_FUZZ=125 $(BIN)/python -m pytest -q -s tests/test_recipe_fuzz.py
+	$(BIN)/python scripts/reliability.py fuzz
 
 clean:
 	rm -rf $(VENV) $(INTEROP) $(LOWEST) build dist tests/browser/artefacts .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -63,7 +63,7 @@ def words_of(said: PackageMetadata) -> str:
         return said["License-Expression"]
     classified = [c.rpartition("::")[2].strip() for c in said.get_all("Classifier") or [] if c.startswith("License ::")]
     named = [name for name in classified if name != "OSI Approved"]
-    return "; ".join(named) or " ".join((said["License"] if "License" in said else "").split())[:60] or "not named"
+    return "; ".join(named) or " ".join(" ".join(said.get_all("License") or []).split())[:60] or "not named"
 
 
 def page(licences: list[Licence]) -> str:

@@ -79,7 +79,7 @@ class Long:
 
 
 COMMANDS = {
-    "soak": Long(("tests/test_widgets_memory.py", "tests/test_kills.py"), {"LSAT_SOAK": "1"}),
+    "soak": Long(("tests/test_soak.py", "tests/test_kills.py", "tests/browser/test_soak_page.py"), {"LSAT_SOAK": "1"}),
     "fuzz": Long(("tests/test_recipe_fuzz.py",), {"LSAT_FUZZ": "125"}),
 }
 

@@ -54,8 +54,8 @@ def settled(start: dict[str, int]) -> dict[str, int]:
     return now
 
 
-def light(iterations: int, seed: int = 0) -> Any:
-    """A run of small iterations that ends by their number alone, with a weight for each of its training rows."""
+def light(iterations: int, seed: int = 0, step: float = 1.0) -> Any:
+    """A run of small iterations with a weight per training row; the shorter its steps, the longer it goes."""
     import numpy as np
     import torch
 
@@ -68,7 +68,7 @@ def light(iterations: int, seed: int = 0) -> Any:
     recipe = lsat.Recipe(
         data_weights=lsat.LogWeights(),
         hyper_penalties={"data_weights.log_weight": lsat.SumSquares(0.001)},
-        method=lsat.ProximalGradient(step=1.0, grow=1.0, max_iterations=iterations, tolerance=0.0),
+        method=lsat.ProximalGradient(step=step, grow=1.0, max_iterations=iterations, tolerance=0.0),
     )
     return lsat.Run(recipe, lsat.Data.from_arrays(X, y, seed=0))
 
@@ -129,7 +129,7 @@ def starts(count: int) -> dict[str, Any]:
     """Start and stop a run again and again, then close its view: what is held before and after."""
     from lsat_explorer.widgets import LiveTuner
 
-    tuner = LiveTuner(light(100_000_000))
+    tuner = LiveTuner(light(100_000_000, step=0.01))
 
     def once() -> None:
         before = len(tuner.run.iterates)

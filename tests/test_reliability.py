@@ -65,3 +65,4 @@ def test_the_page_has_a_place_for_every_command_and_every_test_is_there():
     for name, long in reliability.COMMANDS.items():
         assert reliability.written(page, name, []) != page
         assert [test for test in long.tests if not (ROOT / test).is_file()] == []
+        assert f"scripts/reliability.py {name}\n" in (ROOT / "Makefile").read_text()

@@ -27,14 +27,14 @@ import json, sys
 sys.path.append({folder!r})
 import soak
 from lsat_explorer.widgets import LiveTuner
-tuner = LiveTuner(soak.light({iterations}))
+tuner = LiveTuner(soak.light({iterations}, step={step}))
 """
 
 Open = Callable[..., Notebook]
 
 
-def opened(notebook: Open, name: str, iterations: int) -> Notebook:
-    setup = SETUP.format(folder=str(Path(soak.__file__).parent), iterations=iterations)
+def opened(notebook: Open, name: str, iterations: int, step: float = 1.0) -> Notebook:
+    setup = SETUP.format(folder=str(Path(soak.__file__).parent), iterations=iterations, step=step)
     page = notebook(name, setup, "tuner")
     until_points(page, -1)
     return page
@@ -84,7 +84,7 @@ def between(samples: list[list[float]], begin: float, end: float) -> tuple[float
 
 def test_a_page_that_stops_reading_slows_no_run(notebook: Open, capsys: pytest.CaptureFixture[str]) -> None:
     began, seconds = time.monotonic(), 60.0 if LONG else 5.0
-    page = opened(notebook, "still.ipynb", 10_000_000)
+    page = opened(notebook, "still.ipynb", 10_000_000, step=0.01)
     press(page, "Start")
     until_points(page, 500)
     page.run_code("samples = soak.sampled(tuner)")
