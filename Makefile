@@ -18,10 +18,12 @@ INSTALL := $(BIN)/python $(PIP) -c constraints.txt
 INTEROP := .venv-interop
 LOWEST := .venv-lowest
 LOWEST_TOOLS := build hatchling hypothesis packaging papermill polars pytest pytest-xdist pyyaml
-# Old libraries warn of new ones. The files that are left out test the tools, the release and the pages, in other versions.
+# Old libraries warn of new ones. What is left out tests the tools, the release and the pages, in other versions, and how
+# often a stand-in for a tensor of a device is read: torch 2.4 keeps its class longer.
 NOT_LOWEST := -o filterwarnings=default -W ignore::DeprecationWarning --ignore=tests/browser \
   $(foreach name,docs interop scripts wheel,--ignore=tests/test_$(name).py) \
-  --deselect=tests/test_project.py::test_the_constraints_pin_what_the_dependencies_need_in_turn
+  --deselect=tests/test_project.py::test_the_constraints_pin_what_the_dependencies_need_in_turn \
+  --deselect=tests/test_reads.py::test_an_iteration_reads_f_and_where_it_is_accepted_its_gradient
 ARGS ?=
 
 .PHONY: explore test lint interop lowest docs notebooks pictures soak fuzz clean

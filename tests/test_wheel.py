@@ -12,6 +12,7 @@ import venv
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
 
 import pytest
 
@@ -128,3 +129,34 @@ def test_the_installed_wheel_runs_the_twelve_lines_of_the_readme(run):
     programs = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
     (program,) = (code for code in programs if code.startswith("import lsat_explorer"))
     assert run("python", "-c", program) == re.search(r"```text\n(.*?)```", text, re.DOTALL).group(1)
+
+
+USE = """
+import numpy as np
+
+import lsat_explorer as lsat
+
+data = lsat.Data.from_arrays(np.eye(8), [0, 1] * 4)
+recipe = lsat.Recipe(regularizer=lsat.Stack(ridge=lsat.Ridge()), loss=lsat.CrossEntropy(), method=lsat.LBFGS())
+run: lsat.Run = lsat.tune(recipe, data, progress=False)
+model: lsat.FittedModel = run.model
+loss: float = run.iterates[-1].loss
+labels: np.ndarray = model.predict(np.eye(8))
+estimator = lsat.TunedLeastSquaresRegressor().fit(np.eye(8), np.ones(8))
+"""
+
+
+def test_a_program_of_a_user_is_checked_by_the_types_of_the_installed_wheel(clean, tmp_path):
+    names = [name for name in lsat_explorer.__all__ if not isinstance(getattr(lsat_explorer, name), ModuleType)]
+    lines = [*USE.splitlines(), *(f"reveal_type(lsat.{name})" for name in names), "lsat.Ridge(log_weight='heavy')"]
+    (tmp_path / "program.py").write_text("\n".join(lines))
+    words = ["--strict", "--python-executable", str(clean / "python"), "--cache-dir", str(tmp_path / "cache")]
+    checked = [sys.executable, "-m", "mypy", *words, "--config-file=", "program.py"]
+    done = subprocess.run(checked, cwd=tmp_path, capture_output=True, text=True, check=False)
+    errors = [line for line in done.stdout.splitlines() if ": error:" in line]
+    assert len(errors) == 1, done.stdout
+    assert f"program.py:{len(lines)}: error" in errors[0]
+    assert 'has incompatible type "str"; expected "float"' in errors[0]
+    revealed = re.findall(r'Revealed type is "(.*)"', done.stdout)
+    assert len(revealed) == len(names)
+    assert "Any" not in revealed
