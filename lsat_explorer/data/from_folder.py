@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import struct
+import warnings
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -21,6 +23,9 @@ from lsat_explorer.data.images import PixelScale
 __all__ = ["from_folder"]
 
 _IMAGES = {".bmp", ".gif", ".jpeg", ".jpg", ".pgm", ".png", ".ppm", ".tif", ".tiff", ".webp"}
+_UNREADABLE = (OSError, SyntaxError, ValueError, EOFError, TypeError, LookupError, ArithmeticError, struct.error)
+"""What Pillow raises at damaged files."""
+
 _GREY, _COLOUR = {"1", "L", "LA"}, {"P", "PA", "RGB", "RGBA", "CMYK", "YCbCr"}
 
 
@@ -133,15 +138,19 @@ def _size(image: np.ndarray) -> str:
 
 def _image(path: Path, colour: bool | None) -> np.ndarray:
     """Return pixels (h, w) or (h, w, 3), uint8."""
-    from PIL import Image, UnidentifiedImageError
+    from PIL import Image
 
     try:
-        with Image.open(path) as image:
-            if image.mode not in _GREY | _COLOUR:
-                raise ValueError(
-                    f"{path} has pixels of kind {image.mode!r}, expected grey or colour of 8 bits; convert it first"
-                )
-            wanted = colour if colour is not None else image.mode in _COLOUR
-            return np.asarray(image.convert("RGB" if wanted else "L"))
-    except (UnidentifiedImageError, OSError, SyntaxError) as error:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(path) as image:
+                mode = image.mode
+                wanted = colour if colour is not None else mode in _COLOUR
+                pixels = np.asarray(image.convert("RGB" if wanted else "L")) if mode in _GREY | _COLOUR else None
+    except (Image.DecompressionBombError, Image.DecompressionBombWarning):
+        raise ValueError(f"{path} promises more pixels than a picture has; write it again, or take it away") from None
+    except _UNREADABLE as error:
         raise ValueError(f"{path} is no whole image ({error}); write it again, or take it away") from None
+    if pixels is None:
+        raise ValueError(f"{path} has pixels of kind {mode!r}, expected grey or colour of 8 bits; convert it first")
+    return pixels

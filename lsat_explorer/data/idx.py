@@ -32,6 +32,8 @@ _DTYPES: dict[int, np.dtype[Any]] = {
 _CODES = {dtype.newbyteorder("="): code for code, dtype in _DTYPES.items()}
 _GZIP_MAGIC = b"\x1f\x8b"
 _CHUNK = 1 << 20
+_MOST = 1 << 32
+"""Bytes of an array: the largest data sets of images in this format take a tenth of them."""
 
 
 def read_idx(path: str | os.PathLike[str]) -> np.ndarray:
@@ -91,7 +93,12 @@ def _read(stream: BinaryIO, path: Path) -> np.ndarray:
         raise ValueError(f"{path} ends inside its IDX header, which announces {ndim} dimensions; fetch it again")
     shape = struct.unpack(f">{ndim}I", header)
     expected = math.prod(shape) * dtype.itemsize
-    body = _read_at_most(stream, expected + 1)
+    body = _read_at_most(stream, min(expected, _MOST) + 1)
+    if len(body) > _MOST:
+        raise ValueError(
+            f"{path} holds more than {_MOST:,} bytes; delete it and fetch it again, or give so many rows to "
+            f"Data.from_rows"
+        )
     if len(body) != expected:
         came = f"only {len(body):,}" if len(body) < expected else "more"
         raise ValueError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from tokenize import TokenError
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,8 @@ from lsat_explorer.data.tables import shown
 __all__ = ["Source", "as_source", "parquet_files"]
 
 _IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64))
+_UNREADABLE = (ValueError, TypeError, EOFError, SyntaxError, TokenError, RecursionError, OverflowError)
+"""What numpy raises at damaged headers."""
 _EXPECTED = "a pair (X, y), the path of Parquet, a data frame of dask, or an iterable of pairs (X, y)"
 
 
@@ -100,7 +103,7 @@ def _npy(path: str | Path, what: str) -> Any:
         return np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise ValueError(f"{what}: there is no file {path}; give the path of an .npy file") from None
-    except (ValueError, EOFError) as error:
+    except _UNREADABLE as error:
         raise ValueError(f"{what}: {path} is no whole .npy file ({error}); write it again with numpy.save") from None
 
 

@@ -88,7 +88,7 @@ def refuse_unusable(values: Tensor, name: str, place: Callable[[int], tuple[int,
 
     ``place`` tells row and column of an entry, for values (e,) that are those of a sparse matrix.
     """
-    usable = values.detach().abs() <= _LARGEST
+    usable = values.detach().abs() <= min(_LARGEST, torch.finfo(values.dtype).max)
     if usable.all():
         return
     first = (~usable).nonzero()[0].tolist()

@@ -14,6 +14,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
+from ..data.safe_file import check_tensors
 from ..data.whole_file import whole_file
 from ..model.piece import Omega, prefixed, within
 from ..model.recipe import Recipe
@@ -214,7 +215,10 @@ def _content(path: Path, *, numbers: bool = True) -> tuple[dict[str, str], dict[
     if not path.is_file():
         raise ValueError(f"{path.parent} holds no checkpoint: {path.name} is missing.")
     try:
-        # It refuses a header whose sizes are not those of the file.
+        check_tensors(path)
+    except ValueError as error:
+        raise ValueError(f"{path} is cut off, or is no checkpoint: {str(error).rstrip('.')}.") from error
+    try:
         with safe_open(path, framework="pt") as file:
             header = file.metadata() or {}
             if header.get("format") != FORMAT:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
@@ -18,11 +17,12 @@ from ..data.foreign import frame_of
 from ..data.tables import numbers, plain
 from ..data.whole_file import whole_file
 from ..engines.devices import resolve_device
-from ..model.losses import CrossEntropy, Loss, SquaredError
+from ..model.losses import CrossEntropy, Loss
 from ..model.piece import Omega, within
 from ..model.prepared import Prepared
 from ..model.recipe import Recipe
 from .coefficients import coefficients
+from .model_file import FORMAT, read_model
 from .to_onnx import write_onnx
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 __all__ = ["FittedModel"]
 
-FORMAT = "1"
 _CHUNK = 8192
 
 
@@ -187,7 +186,7 @@ class FittedModel:
             "fill": self.fill,
         }
         header = {
-            "format": f"lsat_explorer.model/{FORMAT}",
+            "format": FORMAT,
             "recipe": self.recipe.to_json(),
             "model": json.dumps(described),
         }
@@ -254,39 +253,7 @@ class FittedModel:
         there = str(resolve_device(device))
         if Path(path).is_dir():
             raise ValueError(f"{path} is a folder: give its model.safetensors, or use Run.load for a whole run.")
-        try:
-            with safe_open(path, framework="pt", device=there) as file:
-                header = file.metadata() or {}
-                tensors = {key: file.get_tensor(key) for key in file.keys()}  # noqa: SIM118 - not a mapping
-        except SafetensorError as error:
-            raise ValueError(f"{path} is no model file: {error}.") from error
-        if header.get("format") != f"lsat_explorer.model/{FORMAT}":
-            raise ValueError(f"{path} has format {header.get('format')!r}, expected 'lsat_explorer.model/{FORMAT}'.")
-        try:
-            return cls._from_parts(Recipe.from_json(header["recipe"]), json.loads(header["model"]), tensors)
-        except (KeyError, TypeError, AttributeError, IndexError, RecursionError, ValueError) as error:
-            raise ValueError(f"{path} is damaged: {type(error).__name__} {error}") from error
-
-    @classmethod
-    def _from_parts(cls, recipe: Recipe, described: dict[str, Any], tensors: dict[str, Tensor]) -> FittedModel:
-        state = {k.removeprefix("featurizer."): v for k, v in tensors.items() if k.startswith("featurizer.")}
-        model = cls(
-            recipe=recipe,
-            loss=Recipe.from_json(described["loss"]).loss or SquaredError(),
-            prepared=recipe.featurizer.restore(state),
-            omega={name: tensors[f"omega.{name}"] for name in described["omega"]},
-            theta=tensors["theta"],
-            classes=None if described["classes"] is None else tuple(described["classes"]),
-            feature_names=tuple(described["feature_names"]),
-            fill=None if described.get("fill") is None else tuple(map(float, described["fill"])),
-        )
-        n = max(columns.stop for columns in model.blocks.values())
-        m = tensors["theta"].shape[-1] if model.classes is None else len(model.classes)
-        if model.theta.shape != (n, m) or model.theta.dtype != torch.float64 or not torch.isfinite(model.theta).all():
-            raise ValueError(
-                f"theta is {tuple(model.theta.shape)} {model.theta.dtype}, expected finite float64 ({n}, {m})."
-            )
-        return model
+        return cls(**read_model(Path(path), there))
 
 
 def _plain(label: Any) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import math
 from collections.abc import Callable, Iterator
@@ -11,10 +13,10 @@ from typing import Any, TypeVar
 
 import numpy as np
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 
 from ..data.data import Data
+from ..data.safe_file import json_in, read_tensors, text_in
 from ..data.whole_file import whole_file
 from ..data.whole_files import in_force, put_in_place, whole_files
 from ..model.recipe import Recipe
@@ -23,13 +25,14 @@ from .checkpoint_file import NAME
 from .entry_names import EntryNames
 from .fingerprint import fingerprint, versions
 from .fitted import FittedModel
-from .iterate import SCALARS, Iterate, Status
+from .iterate import SCALARS, Iterate, Status, read_field
 from .last_look import TestResult
 from .run import Run
 
 __all__ = ["about", "classes_of", "load_run", "names_of", "save_run"]
 
 _START = "start.safetensors"
+_MOST_ITERATES = 2**30
 _FILES = ("recipe.json", "iterates.csv", "model.safetensors", _START, "run.json")
 _Content = TypeVar("_Content")
 _WITHOUT = (
@@ -97,13 +100,15 @@ def load_run(folder: Path, data: Data | None) -> Run:
         put_in_place(folder, _FILES)
     said = _read(folder, "run.json", _about)
     iterates = _read(folder, "iterates.csv", _iterates)
-    recipe = _read(folder, "recipe.json", lambda path: Recipe.from_json(path.read_text(encoding="utf-8")))
+    recipe = _read(folder, "recipe.json", lambda path: Recipe.from_json(text_in(path)))
     model = _read(folder, "model.safetensors", FittedModel.load)
     if data is not None and fingerprint(data) != said.get("data"):
         was = dict(said.get("data") or {}).get("name", "other rows")
         raise ValueError(f"{folder} was run on other data ({was}), not on {data!r}: give the data that it was run on.")
     run = Run(recipe, data) if data is not None else _Record(recipe, said, model)
-    run.start = _read(folder, _START, load_file) if in_force(folder, _START).is_file() else None
+    run.start = (
+        _read(folder, _START, lambda path: read_tensors(path)[1]) if in_force(folder, _START).is_file() else None
+    )
     run.restore(iterates, model.omega, Status(said["status"]), int(said["looks"]))
     run.notes = [str(note) for note in said.get("notes", [])]
     return run
@@ -116,23 +121,22 @@ def _read(folder: Path, name: str, reader: Callable[[Path], _Content]) -> _Conte
         raise ValueError(f"{folder} holds no saved run: {name} is missing.")
     try:
         return reader(path)
-    except (ValueError, KeyError, TypeError, SafetensorError) as error:
+    except (ValueError, KeyError, TypeError, OverflowError) as error:
         raise ValueError(f"{path} is damaged: {error}") from error
 
 
 def _about(path: Path) -> dict[str, Any]:
-    said = dict(json.loads(path.read_text(encoding="utf-8")))
+    said = json_in(text_in(path), path.name)
     Status(said["status"]), int(said["looks"]), str(said["message"])
     return said
 
 
 def _iterates(path: Path) -> list[Iterate]:
-    import pandas
-
-    rows = pandas.read_csv(path, float_precision="round_trip").to_dict("records")
+    # By float() alone, which gives every number back to its last digit.
+    rows = list(csv.DictReader(io.StringIO(text_in(path, _MOST_ITERATES))))
     if not rows:
         raise ValueError("it has no iterates.")
-    iterates = [_iterate({str(k): v for k, v in row.items()}) for row in rows]
+    iterates = [_iterate(row) for row in rows]
     if [iterate.number for iterate in iterates] != list(range(len(rows))):
         raise ValueError(f"its {len(rows):,} rows are not numbered from 0 on.")
     return iterates
@@ -140,11 +144,20 @@ def _iterates(path: Path) -> list[Iterate]:
 
 def _iterate(row: dict[str, Any]) -> Iterate:
     """Return an iterate with the scalars of ω that the table holds."""
-    values = {name: row[name] for name in SCALARS if name != "status"}
+    if None in row or None in row.values():
+        raise ValueError("a row has more entries than there are columns, or fewer.")
+    values = {name: read_field(name, _number(row[name])) for name in SCALARS if name != "status"}
     # An entry that the loss has gained or lost during the run is blank in the rows that had none.
-    known = {name: float(value) for name, value in row.items() if name not in SCALARS}
+    known = {name: _number(value) for name, value in row.items() if name not in SCALARS}
     omega = {n: torch.tensor(v, dtype=torch.float64) for n, v in known.items() if not math.isnan(v)}
     return Iterate(**values, status=Status(row["status"]), omega=omega)
+
+
+def _number(entry: str) -> float:
+    """Return what stands in a table: a number, a flag, or nothing, which is NaN."""
+    if entry in ("True", "False"):
+        return float(entry == "True")
+    return float(entry or "nan")
 
 
 class _Record(Run):

@@ -1,0 +1,393 @@
+"""Files from strangers: models, runs, verdicts, arrays and pictures are read right, or refused in a sentence.
+
+Nothing in them is unpickled, imported, evaluated or fetched, and no size that they promise is believed.
+`LSAT_FUZZ=50 pytest -s tests/test_files_from_strangers.py` (`make fuzz`) spoils fifty times as many.
+"""
+
+from __future__ import annotations
+
+import ast
+import gzip
+import json
+import os
+import resource
+import shutil
+import struct
+import subprocess
+import sys
+import traceback
+import zlib
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from PIL import Image
+
+import lsat_explorer as lsat
+from lsat_explorer.data.idx import read_idx, write_idx
+from test_problem import make_data
+
+TIMES = int(os.environ.get("LSAT_FUZZ", "1"))
+PACKAGE = Path(lsat.__file__).parent
+TRIED: Counter[str] = Counter()
+often = settings(max_examples=150 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def told() -> Iterator[None]:
+    """Say at the end how many files were tried."""
+    yield
+    counts = f"{sum(TRIED.values()):,} files tried, {TRIED['read']:,} read, {TRIED['refused']:,} refused"
+    print(f"\ntest_files_from_strangers: {counts}")
+
+
+# --- the sources -----------------------------------------------------------------------------------------------------
+
+FORBIDDEN_MODULES = {"pickle", "cPickle", "_pickle", "cloudpickle", "dill", "joblib", "marshal", "shelve", "code"}
+FORBIDDEN_CALLS = {"eval", "exec", "compile", "__import__"}
+
+
+def test_no_source_of_the_package_unpickles_or_evaluates() -> None:
+    found = []
+    for path in sorted(PACKAGE.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            names: list[str] = []
+            if isinstance(node, ast.Import):
+                names = [name.name.split(".")[0] for name in node.names if name.name.split(".")[0] in FORBIDDEN_MODULES]
+            elif isinstance(node, ast.ImportFrom) and not node.level:
+                names = [name for name in [(node.module or "").split(".")[0]] if name in FORBIDDEN_MODULES]
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                names = [node.func.id] if node.func.id in FORBIDDEN_CALLS else []
+            elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+                whose = ast.unparse(node.func)
+                names = (
+                    [whose] if whose in ("torch.load", "joblib.load", "pd.read_pickle", "pandas.read_pickle") else []
+                )
+                pickles = [k for k in node.keywords if k.arg == "allow_pickle" and ast.unparse(k.value) != "False"]
+                names += [f"{whose}(allow_pickle)"] * len(pickles)
+            found += [f"{path.name}:{node.lineno} {name}" for name in names]
+    assert found == []
+
+
+# --- what reading them sets off --------------------------------------------------------------------------------------
+
+READING = """
+import sys
+from pathlib import Path
+
+import lsat_explorer as lsat
+from lsat_explorer.data.idx import read_idx
+
+folder = Path(sys.argv[1])
+heard = []
+
+def all_of_it():
+    lsat.FittedModel.load(folder / "run" / "model.safetensors")
+    lsat.Run.load(folder / "run")
+    lsat.Recipe.from_json((folder / "run" / "recipe.json").read_text())
+    lsat.Verdicts(folder / "verdicts.json")
+    lsat.Data.from_rows((folder / "X.npy", folder / "y.npy"), (folder / "X.npy", folder / "y.npy"))
+    read_idx(folder / "X-idx")
+    for name in ("model", "recipe", "verdicts", "npy"):
+        try:
+            {"model": lambda: lsat.FittedModel.load(folder / "bad"),
+             "recipe": lambda: lsat.Recipe.from_json("{"),
+             "verdicts": lambda: lsat.Verdicts(folder / "bad"),
+             "npy": lambda: lsat.Data.from_rows((folder / "pickled.npy",) * 2, (folder / "X.npy",) * 2)}[name]()
+        except ValueError:
+            pass
+
+all_of_it()  # what is imported at first use is there after this
+listening = True
+
+def hear(event, arguments):
+    if not listening:
+        return
+    if event == "compile" and arguments[0].startswith(b"{'descr'"):
+        pass  # numpy reads the header of an .npy file by ast.literal_eval, which makes a tree and executes nothing
+    elif event.startswith(("pickle", "exec", "compile", "import", "subprocess", "socket", "os.system", "os.exec",
+                         "ctypes", "os.spawn", "os.posix_spawn", "os.fork", "urllib", "marshal", "webbrowser")):
+        heard.append(f"{event} {arguments[:1]}")
+    elif event == "open" and isinstance(arguments[0], str):
+        there = Path(arguments[0])
+        if folder not in there.parents:
+            heard.append(f"open {there}")
+
+sys.addaudithook(hear)
+all_of_it()
+listening = False
+print("\\n".join(sorted(set(heard))))
+"""
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with one file of each kind."""
+    folder = tmp_path_factory.mktemp("strangers")
+    archetypes = lsat.Concat(x=lsat.Chain(lsat.Scale(), lsat.PowerTransform()), k=lsat.KMeansArchetypes(per_class=2))
+    recipe = lsat.Recipe(featurizer=archetypes, regularizer=lsat.Ridge(), method=lsat.LBFGS(max_iterations=3))
+    run = lsat.tune(recipe, make_data(), progress=False)
+    run.save(folder / "run")
+    kept = lsat.Verdicts(folder / "verdicts.json")
+    kept.drop(run.data.train.rows[:4])
+    kept.relabel(run.data.train.rows[4:6], "red")
+    X = np.random.default_rng(0).normal(size=(20, 3))
+    np.save(folder / "X.npy", X)
+    np.save(folder / "y.npy", X[:, 0])
+    np.save(folder / "pickled.npy", np.array([{"a": 1}] * 20, dtype=object), allow_pickle=True)
+    write_idx(folder / "X-idx", np.arange(60, dtype=np.uint8).reshape(3, 4, 5))
+    (folder / "bad").write_bytes(b"\x80\x04cos\nsystem\n(S'true'\ntR.")
+    return folder
+
+
+def test_reading_imports_evaluates_unpickles_and_fetches_nothing(folder: Path) -> None:
+    done = subprocess.run([sys.executable, "-c", READING, str(folder)], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.strip() == ""
+
+
+# --- false promises --------------------------------------------------------------------------------------------------
+
+
+def header_of(raw: bytes) -> dict[str, Any]:
+    size = int.from_bytes(raw[:8], "little")
+    return dict(json.loads(raw[8 : 8 + size]))
+
+
+def with_header(raw: bytes, header: dict[str, Any] | bytes) -> bytes:
+    size = int.from_bytes(raw[:8], "little")
+    text = header if isinstance(header, bytes) else json.dumps(header).encode()
+    return struct.pack("<Q", len(text)) + text + raw[8 + size :]
+
+
+def changed(raw: bytes, change: Callable[[dict[str, Any]], object]) -> bytes:
+    header = header_of(raw)
+    change(header)
+    return with_header(raw, header)
+
+
+def end_of(header: dict[str, Any]) -> int:
+    return max(about["data_offsets"][1] for name, about in header.items() if name != "__metadata__")
+
+
+def described(raw: bytes, **changes: Any) -> bytes:
+    """The file of a model that says something else of itself."""
+    header = header_of(raw)
+    said = {**json.loads(header["__metadata__"]["model"]), **changes}
+    header["__metadata__"]["model"] = json.dumps(said)
+    return with_header(raw, header)
+
+
+MODELS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
+    "a header of 2^63 bytes": (lambda raw: struct.pack("<Q", 2**63) + raw[8:], "its header would take 9,223,372"),
+    "an empty file": (lambda raw: b"", "its header would take 0 bytes of 0"),
+    "a header that is cut off": (lambda raw: raw[:100], "its header would take"),
+    "tensors that are cut off": (lambda raw: raw[:-8], r"promises|its tensors take"),
+    "tensors and more": (lambda raw: raw + b"more", "its tensors take"),
+    "a tensor of exabytes": (
+        lambda raw: changed(raw, lambda h: h["theta"].update(shape=[2**60, 8])),
+        "'theta' of shape .* promises 73,786,976,294,838,206,464 bytes",
+    ),
+    "a negative size": (lambda raw: changed(raw, lambda h: h["theta"].update(shape=[-1, 3])), "has no shape and place"),
+    "a size that is no whole number": (
+        lambda raw: changed(raw, lambda h: h["theta"].update(shape=[1.5, True])),
+        "has no shape and place",
+    ),
+    "tensors that overlap": (
+        lambda raw: changed(raw, lambda h: h["theta"].update(data_offsets=[0, 8])),
+        "promises|its tensors take",
+    ),
+    "an unknown dtype": (lambda raw: changed(raw, lambda h: h["theta"].update(dtype="PY")), "the unknown type 'PY'"),
+    "a tensor of a long name": (
+        lambda raw: changed(raw, lambda h: h.update({"x" * 2000: h.pop("theta")})),
+        "has 2,000 letters",
+    ),
+    "a tensor too many": (
+        lambda raw: changed(
+            raw, lambda h: h.update(thetta={"dtype": "F64", "shape": [0], "data_offsets": [end_of(h)] * 2})
+        ),
+        "A model of this recipe has no 'thetta': did you mean 'theta'",
+    ),
+    "a header nested a million deep": (lambda raw: with_header(raw, b"[" * 10**6), "nested too deeply"),
+    "a key twice": (lambda raw: with_header(raw, b'{"a": 1, "a": 2}'), "a key stands there twice"),
+    "a header that is a list": (lambda raw: with_header(raw, b"[]"), "it holds a list"),
+    "an unknown text": (
+        lambda raw: changed(raw, lambda h: h["__metadata__"].update(recipee="")),
+        "The header has no 'recipee': did you mean 'recipe'",
+    ),
+    "an unknown key": (lambda raw: described(raw, clases=[]), "A model has no 'clases': did you mean 'classes'"),
+    "classes that are objects": (lambda raw: described(raw, classes=[{}, {}, {}]), "classes are no list of labels"),
+    "one class too many": (
+        lambda raw: described(raw, classes=["a", "b", "c", "d"]),
+        r"theta is \(\d+, 2\) .* expected finite float64 \(\d+, 4\)",
+    ),
+    "names that are numbers": (lambda raw: described(raw, feature_names=[1] * 6), "feature_names are no list of names"),
+    "a name too few": (lambda raw: described(raw, feature_names=["a"] * 5), "is damaged"),
+    "a fill of words": (lambda raw: described(raw, fill=["a"] * 6), "is damaged"),
+    "an unknown entry of omega": (lambda raw: described(raw, omega=["none"]), "is damaged: KeyError"),
+}
+
+
+@pytest.mark.parametrize("case", MODELS)
+def test_a_model_that_promises_what_it_does_not_hold_is_refused(case: str, folder: Path, tmp_path: Path) -> None:
+    change, message = MODELS[case]
+    path = tmp_path / "model.safetensors"
+    path.write_bytes(change((folder / "run/model.safetensors").read_bytes()))
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    with pytest.raises(ValueError, match=message):
+        lsat.FittedModel.load(path)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 2**10  # KiB
+
+
+def bomb(path: Path, width: int = 60_000) -> None:
+    """A PNG of 3.6 billion pixels in a few bytes."""
+    chunk = struct.pack(">IIBBBBB", width, width, 8, 0, 0, 0, 0)
+    parts = [(b"IHDR", chunk), (b"IDAT", zlib.compress(b"\0" * 1000)), (b"IEND", b"")]
+    blocks = [struct.pack(">I", len(b)) + n + b + struct.pack(">I", zlib.crc32(n + b)) for n, b in parts]
+    path.write_bytes(b"\x89PNG\r\n\x1a\n" + b"".join(blocks))
+
+
+@pytest.mark.parametrize("width", [60_000, 12_000])
+def test_a_picture_of_more_pixels_than_a_picture_has_is_refused(width: int, tmp_path: Path) -> None:
+    for name in ("cat", "dog"):
+        (tmp_path / name).mkdir()
+        Image.fromarray(np.zeros((4, 5), np.uint8)).save(tmp_path / name / "0.png")
+    bomb(tmp_path / "cat/1.png", width)
+    with pytest.raises(ValueError, match=r"1\.png promises more pixels than a picture has"):
+        lsat.datasets.from_folder(tmp_path, progress=False, cache=False)
+
+
+def test_arrays_that_promise_terabytes_or_objects_are_refused(folder: Path, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "a").write_bytes(struct.pack(">BBBB3I", 0, 0, 8, 3, 2**31, 2**10, 2**10))
+    with pytest.raises(ValueError, match="which is 2,251,799,813,685,248 bytes, and holds only 0"):
+        read_idx(tmp_path / "a")
+    monkeypatch.setattr("lsat_explorer.data.idx._MOST", 1000)
+    (tmp_path / "b").write_bytes(gzip.compress(struct.pack(">BBBB1I", 0, 0, 8, 1, 10**6) + bytes(10**6)))
+    with pytest.raises(ValueError, match="holds more than 1,000 bytes"):
+        read_idx(tmp_path / "b")
+    whole = (folder / "X.npy").read_bytes()
+    (tmp_path / "X.npy").write_bytes(whole.replace(b"(20, 3)", b"(2000000000000, 3)"))
+    for path in (tmp_path / "X.npy", folder / "pickled.npy"):
+        with pytest.raises(ValueError, match=r"npy is no whole \.npy file"):
+            lsat.Data.from_rows((path, folder / "y.npy"), (folder / "X.npy", folder / "y.npy"))
+
+
+# --- spoilt at random ------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def spoilt(draw: st.DrawFn, raw: bytes) -> bytes:
+    """Bytes of which some are others, cut off, left out or more."""
+    raw = bytearray(raw)
+    for _ in range(draw(st.integers(1, 4))):
+        place = draw(st.integers(0, max(len(raw) - 1, 0)))
+        kind = draw(st.sampled_from(["flip", "flip", "cut", "insert", "drop", "number"]))
+        if kind == "flip" and raw:
+            raw[place] ^= 1 << draw(st.integers(0, 7))
+        elif kind == "cut":
+            raw = raw[:place]
+        elif kind == "insert":
+            raw[place:place] = draw(st.binary(min_size=1, max_size=20))
+        elif kind == "drop":
+            del raw[place : place + draw(st.integers(1, 20))]
+        else:
+            raw[place : place + 1] = str(draw(st.integers(-1, 10**20))).encode()
+    return bytes(raw)
+
+
+def read_model(folder: Path) -> None:
+    model = lsat.FittedModel.load(folder / "run/model.safetensors")
+    model.decision_function(np.ones((2, len(model.feature_names))))
+    model.predict(np.ones((2, len(model.feature_names))))
+
+
+def read_run(folder: Path) -> None:
+    run = lsat.Run.load(folder / "run")
+    repr(run)
+    run.history()
+
+
+def read_arrays(folder: Path) -> None:
+    lsat.Data.from_rows(train=(folder / "X.npy", folder / "y.npy"), validation=(folder / "V.npy", folder / "W.npy"))
+
+
+def read_pictures(folder: Path) -> None:
+    lsat.datasets.from_folder(folder / "pictures", progress=False, cache=False)
+
+
+READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
+    "model": ("run/model.safetensors", read_model),
+    "recipe": ("run/recipe.json", read_run),
+    "about": ("run/run.json", read_run),
+    "iterates": ("run/iterates.csv", read_run),
+    "checkpoint": ("kept/checkpoint.safetensors", lambda folder: lsat.Run.resume(folder / "kept", make_data())),
+    "verdicts": ("verdicts.json", lambda folder: lsat.Verdicts(folder / "verdicts.json")),
+    "npy": ("X.npy", read_arrays),
+    "idx": ("X-idx", lambda folder: read_idx(folder / "X-idx")),
+    "zipped idx": ("X-idx.gz", lambda folder: read_idx(folder / "X-idx.gz")),
+    "png": ("pictures/cat/0.png", read_pictures),
+    "csv": ("t.csv", lambda folder: lsat.datasets.from_csv(folder / "t.csv", "y", progress=False, cache=False)),
+}
+
+
+@pytest.fixture(scope="module")
+def whole(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with files of all kinds that are spoilt one at a time."""
+    other = tmp_path_factory.mktemp("spoilt")
+    shutil.copytree(folder, other, dirs_exist_ok=True)
+    random = np.random.default_rng(0)
+    for name in ("V", "W"):
+        shutil.copy(folder / ("X.npy" if name == "V" else "y.npy"), other / f"{name}.npy")
+    write_idx(other / "X-idx.gz", np.arange(60, dtype=np.uint8).reshape(3, 4, 5))
+    for name in ("cat", "dog"):
+        (other / "pictures" / name).mkdir(parents=True)
+        for number in range(4):
+            pixels = random.integers(0, 255, (4, 5, 3), dtype=np.uint8)
+            Image.fromarray(pixels).save(other / "pictures" / name / f"{number}.png")
+    (other / "t.csv").write_text("a,b,y\n" + "".join(f"{i},{i % 5},{i % 7}.5\n" for i in range(30)))
+    recipe = lsat.Recipe(method=lsat.LineSearch(max_iterations=3))
+    run = lsat.Run(recipe, make_data(), checkpoint=lsat.Checkpoint(str(other / "kept")))
+    list(run.steps())
+    return other
+
+
+@pytest.fixture
+def not_much_memory() -> Iterator[None]:
+    """Fail where reading a small file takes more than 256 MB."""
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    yield
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 256 * 2**10  # KiB
+
+
+@pytest.mark.parametrize("kind", READERS)
+@pytest.mark.filterwarnings("ignore::pandas.errors.DtypeWarning")
+def test_a_spoilt_file_is_read_or_refused(kind: str, whole: Path, not_much_memory: None) -> None:
+    name, read = READERS[kind]
+    path = whole / name
+    raw = path.read_bytes()
+    count = 12 if kind in ("checkpoint", "recipe") else 25
+
+    @settings(often, max_examples=count * TIMES)
+    @given(spoilt(raw))
+    def attempt(content: bytes) -> None:
+        path.write_bytes(content)
+        refusal = None
+        try:
+            read(whole)
+        except ValueError as error:
+            refusal = error
+        TRIED["read" if refusal is None else "refused"] += 1
+        if refusal is not None:
+            where = traceback.extract_tb(refusal.__traceback__)[-1].filename
+            assert "lsat_explorer" in where, f"{where} says {refusal}"
+
+    try:
+        attempt()
+    finally:
+        path.write_bytes(raw)
+    read(whole)
