@@ -5,6 +5,10 @@ from __future__ import annotations
 import os
 import pickle
 import signal
+import subprocess
+import sys
+import threading
+import time
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -261,3 +265,43 @@ def test_bench_scale_prints_what_workers_take(command, tmp_path) -> None:
     assert lines[-2].startswith("workers  iteration s  share of ideal")
     assert lines[-1].split()[0] == "1"
     assert lines[-1].split()[2] == "1.00"
+
+
+def test_a_live_run_links_to_the_page_of_its_cluster(digits: lsat.Data, engine: lsat.Dask) -> None:
+    recipe = GRAPH.replace(engine=engine, method=lsat.LineSearch(max_iterations=1))
+    tuner = lsat.widgets.LiveTuner(digits, recipe)
+    tuner.start()
+    tuner.wait(60)
+    assert tuner.controls.dashboard == engine.dashboard
+    tuner.restart(recipe.replace(engine="memory"))
+    assert tuner.controls.dashboard == ""
+    tuner.close()
+
+
+def test_a_client_that_is_killed_leaves_the_workers_to_the_next(digits: lsat.Data, processes: lsat.Dask) -> None:
+    client = connected(processes.address)
+    client.wait_for_workers(2)
+    script = (
+        "import sys, time, lsat_explorer as lsat\n"
+        "problem = lsat.Problem(lsat.Recipe(engine=lsat.Dask(sys.argv[1])), lsat.datasets.digits())\n"
+        "problem.evaluate(problem.init())\n"
+        "print('evaluated', flush=True)\n"
+        "time.sleep(600)\n"
+    )
+    held = set(client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks)))
+    with subprocess.Popen(
+        [sys.executable, "-c", script, processes.address], stdout=subprocess.PIPE, text=True
+    ) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "evaluated\n"
+        assert set(client.run_on_scheduler(lambda dask_scheduler: list(dask_scheduler.tasks))) - held
+        other.kill()
+    same(RECIPES["row weights"], processes, digits, 1e-10)
+
+    def left(dask_scheduler: Any) -> list[str]:
+        return [str(key) for key in dask_scheduler.tasks if key not in held and str(key).startswith("loaded")]
+
+    deadline = time.monotonic() + 60
+    while client.run_on_scheduler(left) and time.monotonic() < deadline:
+        threading.Event().wait(0.05)
+    assert client.run_on_scheduler(left) == []

@@ -197,6 +197,39 @@ def test_a_parquet_file_damaged_inside_is_named(arrays, tmp_path: Path) -> None:
         lsat.Data.from_rows(path, path, target="label")
 
 
+def test_a_row_group_that_is_read_late_and_damaged_is_named_and_leaves_nothing(arrays, tmp_path: Path) -> None:
+    X, y = arrays["train"]
+    path, copies = tmp_path / "train.parquet", tmp_path / "copies"
+    copies.mkdir()
+    pd.DataFrame(X, columns=NAMES).assign(label=y).to_parquet(path, row_group_size=50)
+    groups = pytest.importorskip("pyarrow.parquet").ParquetFile(path).metadata
+    start = groups.row_group(groups.num_row_groups - 1).column(0).data_page_offset
+    whole = bytearray(path.read_bytes())
+    whole[start : start + 200] = bytes(200)
+    path.write_bytes(whole)
+    with pytest.raises(ValueError, match=r"train.parquet is no whole Parquet file"):
+        lsat.Data.from_rows(path, path, target="label", folder=copies)
+    assert list(copies.iterdir()) == []
+
+
+def test_a_file_cut_off_while_it_is_tuned_ends_the_run_with_its_last_iterate(arrays, tmp_path: Path) -> None:
+    data = lsat.Data.from_rows(npy(*arrays["train"], tmp_path, "train"), arrays["validation"])
+    run = lsat.Run(lsat.Recipe(engine=lsat.Chunks(rows=50), data_weights=lsat.LogWeights()), data)
+    steps = run.steps()
+    kept = [next(steps), next(steps)][-1]
+    path = tmp_path / "train_X.npy"
+    whole = path.read_bytes()
+    path.write_bytes(whole[: len(whole) // 2])
+    with pytest.raises(
+        ValueError, match=r"train_X.npy now ends within row 147 of 300: it was cut off while it was in use"
+    ):
+        list(steps)
+    assert run.iterates[-1].number == kept.number
+    path.write_bytes(whole)
+    again = lsat.Run(run.recipe, data, run.omega)
+    assert next(again.steps()).objective == pytest.approx(kept.objective)
+
+
 def test_a_column_that_one_part_lacks_is_named(arrays, tmp_path: Path) -> None:
     folder = Path(parts(*arrays["train"], tmp_path, "train"))
     part = sorted(folder.iterdir())[2]

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
 from contextlib import suppress
 from itertools import pairwise
-from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -25,8 +24,8 @@ from .memory import never
 from .moving import Factors, Moving
 from .passes import Flow, Flowed, Judge, Judged, plus
 from .row_sums import RowSums
-from .share import Given, Make, Question, Stretch, answered, loaded, packed, second, unpacked
-from .workers import Workers
+from .share import Given, Make, Question, Stretch, answered, by_row_of, loaded, packed, second, sums_of, unpacked
+from .workers import Workers, unwarned
 
 __all__ = ["DaskRows"]
 
@@ -162,8 +161,8 @@ class DaskRows(RowSums):
 
         def ask() -> list[Any]:
             found = self._asked("flowed", moving, lambda cut: (list(flows), weighed), log_weight)
-            lying[:] = self._client.map(itemgetter(0), found, pure=False, key="lsat-rows") if weighed else []
-            sums = self._tree(self._client.map(itemgetter(slice(1, None)), found, pure=False, key="lsat-sums"))
+            lying[:] = self._mapped(by_row_of, found, key="lsat-rows") if weighed else []
+            sums = self._tree(self._mapped(sums_of, found, key="lsat-sums"))
             return sums if isinstance(log_weight, ByRow) else [*sums, *lying]
 
         def put_together(found: list[Any]) -> Flowed:
@@ -215,17 +214,18 @@ class DaskRows(RowSums):
         only: int | None = None,
     ) -> list[Any]:
         """Send a question to all parts, or to one, and return their answers to be; numbers ``by_row`` come last."""
-        import dask.config
-
         self._load()
         omega = None if moving is None else packed(moving.omega)
-        chosen = range(len(self._cuts)) if only is None else [only]
-        asked = [Question(name, self._precise, omega, packed(arguments(self._cuts[part]))) for part in chosen]
-        shares = [self._shares[part] for part in chosen]
-        # What goes along is what a sum needs, θ or a number a row: there is no cause for dask's warning of 10 MB.
-        with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
-            more = [] if by_row is None else [self.laid(by_row)]
-            return list(self._client.map(answered, shares, asked, *more, pure=False, key=f"lsat-{name}"))
+        cuts = self._cuts if only is None else [self._cuts[only]]
+        asked = [Question(name, self._precise, omega, packed(arguments(cut))) for cut in cuts]
+        more = [] if by_row is None else [self.laid(by_row)]
+        return self._mapped(answered, asked, *more, key=f"lsat-{name}", only=only)
+
+    def _mapped(self, function: Callable[..., Any], *given: Any, key: str, only: int | None = None) -> list[Any]:
+        """Return what a function makes of each part and what is given with it, to be, where the part lies."""
+        shares = self._shares if only is None else [self._shares[only]]
+        with unwarned():
+            return list(self._client.map(function, shares, *given, pure=False, key=key))
 
     @property
     def spreads(self) -> bool:
@@ -243,14 +243,12 @@ class DaskRows(RowSums):
         found: list[Any] = self._lying.get(values, [])
         if not found or any(part.cancelled() for part in found):
             parts = [packed(values[cut]) for cut in self._cuts]
-            self._lying[values] = found = self._client.map(second, self._shares, parts, pure=False, key="lsat-numbers")
+            self._lying[values] = found = self._mapped(second, parts, key="lsat-numbers")
         return found
 
     def worked_out(self, program: Program, leaves: Sequence[list[Any]]) -> list[Any]:
         """Return what becomes of numbers that lie with parts, which stays with them."""
-        programs = [program] * len(self._cuts)
-        found: list[Any] = self._client.map(worked_out, self._shares, programs, *leaves, pure=False, key="lsat-by-row")
-        return found
+        return self._mapped(worked_out, [program] * len(self._cuts), *leaves, key="lsat-by-row")
 
     def brought(self, parts: list[Any]) -> list[np.ndarray]:
         """Return what lies with parts; a run that was stopped may ask too."""
@@ -279,9 +277,10 @@ class DaskRows(RowSums):
             if not isinstance(self._inputs, RowsOnDisk):
                 (rows,) = self._workers.reached(self._client.scatter, [rows], workers=worker, hash=False)
                 kept.append(rows)
-            self._shares[number] = self._client.submit(
-                loaded, self._make, rows, pure=False, workers=worker, allow_other_workers=True
-            )
+            with unwarned():
+                self._shares[number] = self._client.submit(
+                    loaded, self._make, rows, pure=False, workers=worker, allow_other_workers=True
+                )
         self._workers.wait(self._shares, self._check)
 
     def _there(self, number: int) -> Any:

@@ -17,9 +17,23 @@ from torch import Tensor
 
 from ..data.on_disk import RowsOnDisk
 from .moving import Moving
+from .passes import Flowed
 from .row_sums import RowSums
 
-__all__ = ["Given", "Make", "Question", "Share", "Stretch", "answered", "loaded", "packed", "second", "unpacked"]
+__all__ = [
+    "Given",
+    "Make",
+    "Question",
+    "Share",
+    "Stretch",
+    "answered",
+    "by_row_of",
+    "loaded",
+    "packed",
+    "second",
+    "sums_of",
+    "unpacked",
+]
 
 Make = Callable[[Tensor, Tensor, Tensor | None], RowSums]
 """Returns the rows of a part from its inputs, targets and log weights."""
@@ -130,6 +144,17 @@ def answered(share: Share, question: Question, *by_row: np.ndarray) -> Any:
 def second(_: Share, values: np.ndarray) -> np.ndarray:
     """Return numbers by row, which then lie where the rows of the part do."""
     return values
+
+
+# With the part as an argument these run where it lies: what is by row is not to be moved to be taken apart.
+def by_row_of(_: Share, flowed: Flowed) -> Any:
+    """Return the numbers by row of what flowed back."""
+    return flowed.weights
+
+
+def sums_of(_: Share, flowed: Flowed) -> tuple[Any, ...]:
+    """Return the sums of what flowed back."""
+    return flowed[1:]
 
 
 def packed(value: Any) -> Any:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from concurrent.futures import CancelledError
+from contextlib import contextmanager
 from typing import Any
 
 from ..model.cluster import ClusterLost, connected
 
-__all__ = ["Workers"]
+__all__ = ["Workers", "unwarned"]
 
 _LISTEN, _ALONE = 0.2, 60.0
 """Seconds between two looks at whether the run is to stop, and that a cluster without workers is waited for."""
@@ -18,6 +19,15 @@ _TRIES = 5
 """Times that a question is asked where workers that held rows are lost meanwhile."""
 
 Check = Callable[[], None]
+
+
+@contextmanager
+def unwarned() -> Iterator[None]:
+    """Send numbers by row without dask's warning of 10 MB, for which there is no cause."""
+    import dask.config
+
+    with dask.config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"}):
+        yield
 
 
 class Workers:

@@ -7,7 +7,7 @@ import os
 import sys
 from typing import Any
 
-__all__ = ["ClusterLost", "address_of", "connected", "start", "stop"]
+__all__ = ["ClusterLost", "address_of", "connected", "page_of", "start", "stop"]
 
 _ANSWER, _WORKER = 10, 60
 """Seconds that a scheduler has to answer, and the first worker to join it."""
@@ -23,6 +23,10 @@ _ALLOCATION = {
     for name, size in (("TRIM", 2**27), ("MMAP", 2**25))
 }
 """Of glibc in workers: with dask's setting each buffer is new memory of the system, and sums take twice as long."""
+
+
+_STEALING = "distributed.scheduler.work-stealing"
+"""Idle workers of dask take work from others, and the rows with it: here each has its part."""
 
 
 class ClusterLost(ConnectionError):
@@ -71,7 +75,7 @@ def start(workers: int) -> str:
     distributed, here = _distributed(), "127.0.0.1"
     import dask.config
 
-    with dask.config.set(_ALLOCATION):
+    with dask.config.set({**_ALLOCATION, _STEALING: False}):
         cluster = distributed.LocalCluster(
             n_workers=workers, threads_per_worker=1, host=here, dashboard_address=f"{here}:0", silence_logs="ERROR"
         )
@@ -119,6 +123,12 @@ def connected(address: str | None) -> Any:
         raise ClusterLost(sentence) from error
     _CLIENTS[address] = client
     return client
+
+
+def page_of(address: str | None) -> str:
+    """Return the link of a scheduler's page where this process has a connection to it, empty otherwise."""
+    client = _CLIENTS.get(address)
+    return "" if client is None or client.status != "running" else str(client.dashboard_link)
 
 
 def _stop_all() -> None:

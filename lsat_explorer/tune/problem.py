@@ -19,7 +19,7 @@ from ..engines.row_sums import RowSums
 from ..model.choices import Fit
 from ..model.hyper_penalties import Frozen, HyperPenalty
 from ..model.losses import CrossEntropy, SquaredError
-from ..model.piece import Omega, nearest, prefixed, within
+from ..model.piece import Omega, prefixed, within
 from ..model.prepared import Prepared
 from ..model.recipe import Recipe
 from ..solve.outcome import Outcome
@@ -29,7 +29,7 @@ from . import apart
 from .beside import losses_beside
 from .branch import takes_up
 from .evaluation import Evaluation, Part, evaluate, gradient, solve_fits
-from .reach import Reach
+from .reach import completed
 
 __all__ = ["Problem"]
 
@@ -106,13 +106,8 @@ class Problem:
         return {name: value.to(device="cpu", dtype=torch.float64) for name, value in omega.items()}
 
     def _complete(self, recipe: Recipe) -> dict[str, HyperPenalty]:
-        """Return a hyper-penalty for each entry of ω: the recipe's, the featurizer's own, or a reach in log units."""
-        for name in recipe.hyper_penalties:
-            if name not in self._start:
-                raise ValueError(f"hyper_penalties: ω has no entry {name!r}{nearest(name, self._start)}")
         own = {f"featurizer.{name}": penalty for name, penalty in self.prepared.hyper_penalties().items()}
-        given = {**own, **recipe.hyper_penalties}
-        return {name: given[name] if name in given else Reach(name, value) for name, value in self._start.items()}
+        return completed(recipe.hyper_penalties, own, self._start)
 
     def _load_rows(self) -> None:
         """Divide the rows into the criterion's parts, and move them to the device."""
@@ -237,10 +232,8 @@ class Problem:
         Where ``beside``, `training_loss` and `stopping_loss` at this point need not wait for the device any more.
         """
         with self._room():
-            if isinstance(at, apart.Apart):
-                return moved(apart.gradient(self, at), torch.device("cpu"))
-            found = gradient(self, at)
-            others = losses_beside(self, at) if beside else {}
+            found = apart.gradient(self, at) if isinstance(at, apart.Apart) else gradient(self, at)
+            others = losses_beside(self, at) if beside and not isinstance(at, apart.Apart) else {}
             here = moved({**found, **others}, torch.device("cpu"))
             at.beside.update({name: float(here[name]) for name in others})
             return {name: here[name] for name in found}

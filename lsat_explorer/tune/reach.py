@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import torch
 from torch import Tensor
 
 from ..model.hyper_penalties import HyperPenalty
+from ..model.piece import Omega, nearest
 
-__all__ = ["Reach"]
+__all__ = ["Reach", "completed"]
 
 _REACH = 8.0
 
@@ -31,3 +33,20 @@ class Reach(HyperPenalty):
     def prox(self, omega: Tensor, step: float) -> Tensor:
         """Return ω clipped to the reach."""
         return omega.clamp(self.low, self.high)
+
+
+def completed(
+    given: Mapping[str, HyperPenalty], own: Mapping[str, HyperPenalty], start: Omega
+) -> dict[str, HyperPenalty]:
+    """Return a hyper-penalty for each entry of ω: that of the recipe, the featurizer's ``own``, or a reach.
+
+    Raises
+    ------
+    ValueError
+        When a name is none of ω's.
+    """
+    for name in given:
+        if name not in start:
+            raise ValueError(f"hyper_penalties: ω has no entry {name!r}{nearest(name, start)}")
+    known = {**own, **given}
+    return {name: known[name] if name in known else Reach(name, value) for name, value in start.items()}

@@ -7,6 +7,8 @@ from typing import Any
 
 import traitlets
 
+from lsat_explorer.model.cluster import page_of
+from lsat_explorer.model.engines import Dask
 from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.widgets.base import SettingError, View
 from lsat_explorer.widgets.facts import SHORT_OF_GOAL, TONES, iterate_words, seconds_to_go, standing
@@ -50,6 +52,7 @@ class Controls(View):
     marked = traitlets.Int(None, min=0, allow_none=True).tag(sync=True)
     marking = traitlets.Unicode("").tag(sync=True)  # the marked iterate in words
     with_omega = traitlets.Bool(False).tag(sync=True)
+    dashboard = traitlets.Unicode("").tag(sync=True)  # link of the page of a cluster that works on the run
     can_go_on = traitlets.Bool(True).tag(sync=True)  # whether a run that has ended stopped short of its goal
 
     @traitlets.validate("marked")
@@ -82,6 +85,8 @@ class Controls(View):
             self.marking = "" if self.marked is None else iterate_words(shown, self.marked)
             self.can_go_on = activity is not Activity.FAILED and run.status in SHORT_OF_GOAL
             self.tone = TONES.get(run.status, "")
+            engine = run.recipe.engine
+            self.dashboard = page_of(engine.address) if isinstance(engine, Dask) else ""
             self.sentence = standing(worker, activity, recipe)
             self.problem = "" if worker.error is None else f"{type(worker.error).__name__}: {worker.error}"
             self.activity = activity.value

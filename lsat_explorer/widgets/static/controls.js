@@ -77,12 +77,13 @@ function render({ model, el }) {
   device.node.classList.add("lsat-push");
   const dot = dom("span", { class: "lsat-dot" });
   const sentence = dom("span", { class: "lsat-sentence", role: "status", "aria-live": "polite" });
+  const workers = dom("a", { target: "_blank", rel: "noopener", text: "Workers", title: "The page of the cluster: what its workers do" });
   const problem = dom("div", { class: "lsat-error", role: "alert" });
   el.append(
     dom("div", { class: "lsat-row lsat-buttons" }, start, pause, stop, step, restart, device.node),
     dom("div", { class: "lsat-row lsat-tally" }, counts, clock, omega),
     mark.node,
-    dom("div", { class: "lsat-status" }, dot, sentence),
+    dom("div", { class: "lsat-status" }, dot, sentence, workers),
     problem,
   );
 
@@ -118,6 +119,9 @@ function render({ model, el }) {
       ? `${accepted.toLocaleString("en-US")} accepted, ${rejected.toLocaleString("en-US")} rejected` : "no iteration yet";
     dot.dataset.tone = activity === "ended" ? model.get("tone") : TONES[activity];
     sentence.textContent = model.get("sentence");
+    const page = model.get("dashboard");
+    workers.hidden = !/^https?:/.test(page);
+    workers.href = workers.hidden ? "" : page;
     problem.textContent = model.get("problem");
     problem.hidden = !problem.textContent;
     device.node.hidden = !model.get("with_device");
@@ -128,7 +132,7 @@ function render({ model, el }) {
   const timer = setInterval(tick, 250);
   const end = follow(model, [
     [["activity", "accepted", "rejected", "tone", "sentence", "problem", "seconds", "with_device", "can_go_on",
-      "expected", "with_omega"], show],
+      "expected", "with_omega", "dashboard"], show],
     [["marked", "marking", "last"], mark.show],
     [["devices", "device"], device.update],
   ]);
