@@ -20,7 +20,7 @@ import torch
 import lsat_explorer as lsat
 from cluster import Counted, cluster, elsewhere, on_disk, received
 from lsat_explorer.data.on_disk import RowsOnDisk
-from lsat_explorer.engines import DaskRows, Interrupted
+from lsat_explorer.engines import ChunkRows, DaskRows, Interrupted
 from lsat_explorer.engines.room import NotEnoughMemory
 from lsat_explorer.engines.share import Question, Share, Stretch
 from lsat_explorer.model.cluster import ClusterLost, connected
@@ -59,11 +59,12 @@ RECIPES = {
 }
 
 
-def same(recipe: lsat.Recipe, engine: lsat.Dask, data: lsat.Data, tolerance: float) -> None:
+def same(recipe: lsat.Recipe, engine: lsat.Dask | lsat.Chunks, data: lsat.Data, tolerance: float) -> None:
     ours, theirs = (lsat.Problem(recipe.replace(engine=each), data) for each in (engine, lsat.Memory()))
     omega = elsewhere(theirs)
     here, there = ours.evaluate(omega), theirs.evaluate(omega)
-    assert all(isinstance(part.rows, DaskRows) for part in ours.parts)
+    kind = DaskRows if isinstance(engine, lsat.Dask) else ChunkRows
+    assert all(isinstance(part.rows, kind) for part in ours.parts)
     assert here.objective == pytest.approx(there.objective, rel=tolerance)
     scored = ours.parts[-1].rows.predict(here.moving[-1], here.solutions[-1].theta)
     expected = theirs.parts[-1].rows.predict(there.moving[-1], there.solutions[-1].theta)
@@ -88,9 +89,10 @@ def test_workers_may_hold_a_chunk_at_a_time(digits: lsat.Data, engine: lsat.Dask
 
 @pytest.mark.mnist
 @pytest.mark.parametrize("recipe", ["paper_ls", "paper_reg2", "paper_feat", "paper_weighting"])
-def test_the_papers_recipes_on_small_mnist(mnist_folder, engine: lsat.Dask, recipe: str) -> None:
+@pytest.mark.parametrize("chunks", [None, lsat.Chunks(rows=300)], ids=repr)
+def test_the_papers_recipes_on_small_mnist(mnist_folder, engine: lsat.Dask, recipe: str, chunks: Any) -> None:
     data = lsat.datasets.mnist(mnist_folder, size=1000, scale="unit")
-    same(getattr(lsat.model.recipes, recipe)().replace(dtype="float64"), engine, data, 1e-6)
+    same(getattr(lsat.model.recipes, recipe)().replace(dtype="float64"), chunks or engine, data, 1e-6)
 
 
 def test_a_run_ends_with_the_weights_and_predictions_of_one_in_memory(digits: lsat.Data, engine: lsat.Dask) -> None:
