@@ -407,6 +407,9 @@ def test_every_control_has_a_name_and_a_meaning(kind: str) -> None:
         assert control.label
         assert control.meaning.endswith(".")
         assert "`" not in control.meaning
+        ours = REGISTRY[kind].__module__.startswith("lsat_explorer.")
+        if ours and control.form in ("whole", "number", "list", "knots"):
+            assert control.unit or "without unit" in control.meaning, control.name
 
 
 def test_one_number_for_all_columns_or_one_for_each(builder: FeaturizerBuilder) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import pytest
@@ -55,7 +56,7 @@ def test_every_slider_reaches_its_value_and_says_what_it_is(name: str, knob: Any
     assert knob.low <= knob.value <= knob.high
     assert not knob.log or knob.low > 0
     assert knob.label
-    assert knob.meaning.endswith(".")
+    assert re.search(r"\. Unit: \S[^.]*\.$", knob.meaning), knob.meaning
     assert "{" not in knob.label + knob.meaning
 
 

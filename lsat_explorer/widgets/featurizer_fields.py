@@ -103,9 +103,14 @@ _WORDS: dict[tuple[str, str], dict[str, Any]] = {
     },
     ("PowerTransform", "shared"): {"label": "one c and γ for all"},
     ("PowerTransform", "centre"): {"label": "centre c", "unit": "in units of the column", "empty": "mean"},
-    ("PowerTransform", "exponent"): {"label": "exponent γ", "low": 0.0, "high": 4.0},
+    ("PowerTransform", "exponent"): {
+        "label": "exponent γ",
+        "meaning": "Where γ starts, from 0 to 8, without unit: one number, or one for each column.",
+        "low": 0.0,
+        "high": 4.0,
+    },
     ("Spline", "knots"): {"low": 1, "high": 20, "unit": "in each column"},
-    ("Spline", "degree"): {"low": 1, "high": 7},
+    ("Spline", "degree"): {"meaning": "Degree of the polynomials, 1 to 7, without unit.", "low": 1, "high": 7},
     ("Spline", "continuity"): {
         "meaning": "Highest order of derivative that is continuous at the knots; empty, the degree less one.",
         "empty": "auto",

@@ -35,7 +35,7 @@ class Knob:
     label : str
         Its visible name.
     meaning : str
-        One sentence that says what the number does.
+        A sentence that says what the number does, and one that says its unit.
     """
 
     path: str
@@ -57,23 +57,42 @@ class _Rule:
     log: bool
     label: str
     meaning: str
+    unit: str
     whole: bool = False
     switch: bool = False
 
 
 _RULES: dict[tuple[str, str], _Rule] = {
     ("SumSquares", "weight"): _Rule(
-        1e-6, 1e2, True, "λ of {of}", "Strength λ of the penalty λ‖ω‖² on {of}: larger keeps {them} nearer to 0."
+        1e-6,
+        1e2,
+        True,
+        "λ of {of}",
+        "Strength λ of the penalty λ‖ω‖² on {of}: larger keeps {them} nearer to 0.",
+        "loss over ω²",
     ),
     ("AbsoluteValue", "weight"): _Rule(
-        1e-6, 1e2, True, "λ of {of}", "Strength λ of the penalty λ‖ω‖₁ on {of}: larger sets more of {them} to 0."
+        1e-6,
+        1e2,
+        True,
+        "λ of {of}",
+        "Strength λ of the penalty λ‖ω‖₁ on {of}: larger sets more of {them} to 0.",
+        "loss over |ω|",
     ),
-    ("Box", "low"): _Rule(-12, 12, False, "{of}, least", "Least value that {of} may take, in log units."),
-    ("Box", "high"): _Rule(-12, 12, False, "{of}, most", "Greatest value that {of} may take, in log units."),
-    ("Cardinality", "fraction"): _Rule(0, 1, False, "share of {of}", "Share of {of} that is kept."),
-    ("Huber", "threshold"): _Rule(1e-3, 1e3, True, "Huber threshold", "Error beyond which the loss grows linearly."),
+    ("Box", "low"): _Rule(-12, 12, False, "{of}, least", "Least value that {of} may take.", "log units"),
+    ("Box", "high"): _Rule(-12, 12, False, "{of}, most", "Greatest value that {of} may take.", "log units"),
+    ("Cardinality", "fraction"): _Rule(0, 1, False, "share of {of}", "Share of {of} that is kept.", "share of one"),
+    ("Huber", "threshold"): _Rule(
+        1e-3, 1e3, True, "Huber threshold", "Error beyond which the loss grows linearly.", "that of the targets"
+    ),
     ("CrossEntropy", "temperature"): _Rule(
-        0, 1, False, "tuned temperature", "Whether scores are multiplied by e^τ, τ tuned, before the loss.", switch=True
+        0,
+        1,
+        False,
+        "tuned temperature",
+        "Whether scores are multiplied by e^τ, τ tuned, before the loss.",
+        "on or off",
+        switch=True,
     ),
     ("EarlyStopping", "patience"): _Rule(
         1,
@@ -81,16 +100,34 @@ _RULES: dict[tuple[str, str], _Rule] = {
         True,
         "patience",
         "Accepted iterations without a lower loss on the test rows that end the run.",
+        "iterations",
         whole=True,
     ),
-    ("Bisquare", "threshold"): _Rule(1e-3, 1e3, True, "bisquare threshold", "Error beyond which the loss is flat."),
+    ("Bisquare", "threshold"): _Rule(
+        1e-3, 1e3, True, "bisquare threshold", "Error beyond which the loss is flat.", "that of the targets"
+    ),
 }
 
 _METHOD_RULES = {
-    "step": _Rule(1e-4, 1e4, True, "first step size", "Step size t of the first iteration after a start or a change."),
-    "tolerance": _Rule(1e-8, 1.0, True, "tolerance", "The run has converged once the stopping residual is below this."),
+    "step": _Rule(
+        1e-4,
+        1e4,
+        True,
+        "first step size",
+        "Step size t of the first iteration after a start or a change.",
+        "ω² over loss",
+    ),
+    "tolerance": _Rule(
+        1e-8, 1.0, True, "tolerance", "The run has converged once the stopping residual is below this.", "loss over ω"
+    ),
     "max_iterations": _Rule(
-        1, 5000, True, "maximum iterations", "The run ends after so many if it has not converged.", whole=True
+        1,
+        5000,
+        True,
+        "maximum iterations",
+        "The run ends after so many if it has not converged.",
+        "iterations",
+        whole=True,
     ),
 }
 for _method in ("ProximalGradient", "LineSearch", "LBFGS"):
@@ -154,7 +191,7 @@ def _knob(rule: _Rule, path: str, value: float, group: str, of: str) -> Knob:
         switch=rule.switch,
         group=group,
         label=rule.label.format(**words),
-        meaning=rule.meaning.format(**words),
+        meaning=f"{rule.meaning.format(**words)} Unit: {rule.unit}.",
     )
 
 

@@ -271,3 +271,15 @@ def test_without_validation_rows_effect_is_not_offered_and_its_absence_is_explai
         assert option.get_attribute("title") == ("It takes validation rows, and the data have none." if off else "")
     assert first.locator(".lsat-browser-standing.lsat-error").count() == 0
     clean(page)
+
+
+def test_rows_of_a_table_are_lines_before_anything_is_judged(notebook: Open) -> None:
+    table = (
+        "import lsat_explorer as lsat\nfrom sklearn.datasets import load_iris\n"
+        "run = lsat.tune(lsat.Recipe(), lsat.Data.from_arrays(*load_iris(return_X_y=True)), progress=False)\n"
+        "browser = lsat.widgets.WeightBrowser(run, order='lightest', verdicts=lsat.Verdicts())"
+    )
+    page = notebook("rows-plain.ipynb", table, "browser")
+    until_shown(page)
+    assert page.page.locator(f"{BROWSER} .lsat-browser-head button").all_text_contents()[:2] == ["row", "label"]
+    clean(page)

@@ -38,7 +38,7 @@ const graphsCard = (model, tell) => {
   const list = dom("div", { class: "lsat-editor-graphs", role: "group", "aria-label": "Graph that is edited" });
   const name = textField("Name of this regularizer in ω");
   const block = textField("Block of features that the graph is on; empty for all", { placeholder: "all features" });
-  const meaning = "e^{2ω}: how much the differences across the graph's edges count in the fit";
+  const meaning = "e^{2ω}: how much the differences across the graph's edges count in the fit, without unit";
   const slider = dom("input", {
     type: "range", min: "-10", max: "10", step: "0.05", "aria-label": "Weight", title: meaning,
   });

@@ -95,7 +95,7 @@ function rowList(model, set, pick, look, judge) {
   ];
   const worded = (name) => name === "label" || name === "predicted" || name === "suggested";
   const parts = (now, column) => [...LINE.filter(([name]) => ({
-    suggested: now.suggested, doubt: column === "doubt", effect: column === "effect", weight: now.tuned,
+    suggested: Boolean(now.suggested), doubt: column === "doubt", effect: column === "effect", weight: now.tuned,
     predicted: now.predicted || (!now.suggested && now.part !== "test"), loss: now.predicted || (!now.suggested && now.part !== "test"),
   }[name] ?? true)), ...(now.sorted ? [[column, "sorted"]] : [])];
   const newLine = () => dom("div", { class: "lsat-browser-tile", role: "option" });
