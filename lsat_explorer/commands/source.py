@@ -14,15 +14,16 @@ PARQUET_ONLY = ("target", "validation", "test", "folder")
 
 def add_data_arguments(parser: argparse.ArgumentParser, *, required: bool = True, why: str = "") -> None:
     """Declare `--data` and what goes with it; ``why`` says what it is for where it may be left out."""
-    told = f"scikit-learn's digits, a folder of MNIST's IDX files, or Parquet: a file, or a folder of them{why}"
+    told = f"scikit-learn's digits, a folder of MNIST's IDX files, Parquet (a file, or a folder of them), or CSV{why}"
     parser.add_argument("--data", required=required, metavar="digits|DIR|FILE", help=told)
     parser.add_argument("--seed", type=int, default=0, help="the split into training, validation and test (default: 0)")
     group = parser.add_argument_group("options of a folder of MNIST")
     group.add_argument("--size", type=int, help="training and validation rows together (default: 50000)")
     group.add_argument("--deskew", action="store_true", default=None, help="straighten the digits")
     group.add_argument("--scale", choices=["raw", "unit", "standard"], help="of the pixels (default: raw, 0 to 255)")
-    group = parser.add_argument_group("options of Parquet, whose rows --data are to train")
+    group = parser.add_argument_group("options of CSV, whose rows --seed divides, and of Parquet")
     group.add_argument("--target", metavar="COLUMN", help="the column to predict; all others are features")
+    group = parser.add_argument_group("options of Parquet, whose rows --data are to train")
     group.add_argument("--validation", type=Path, metavar="PATH", help="Parquet with the rows to validate")
     group.add_argument("--test", type=Path, metavar="PATH", help="Parquet with the rows to test (default: none)")
     group.add_argument("--folder", type=Path, help="where rows are copied to, seen by all workers of dask")
@@ -47,10 +48,16 @@ def load_data(args: argparse.Namespace) -> Data:
             if name not in chosen:
                 raise ValueError(f"--data is Parquet and --{name} is not given; name the {_LACKING[name]}.")
         return Data.from_rows(Path(args.data), name=Path(args.data).stem, **chosen)
+    if _is_csv(args.data):
+        _refuse(chosen, MNIST_ONLY, "a folder of MNIST")
+        _refuse(chosen, ("validation", "test", "folder"), "Parquet")
+        if "target" not in chosen:
+            raise ValueError(f"--data is CSV and --target is not given; name the {_LACKING['target']}.")
+        return datasets.from_csv(args.data, args.target, seed=args.seed)
     if args.data != "digits" and Path(args.data).is_file():
         raise ValueError(
-            f"{args.data} is a file and not Parquet; --data takes digits, a folder of MNIST's IDX files, or Parquet, "
-            f"into which pandas.read_csv(...).to_parquet(...) turns a CSV."
+            f"{args.data} is a file and not Parquet; --data takes digits, a folder of MNIST's IDX files, .parquet, or "
+            f".csv, plain or compressed."
         )
     _refuse(chosen, PARQUET_ONLY, "Parquet")
     if args.data != "digits":
@@ -65,6 +72,10 @@ _LACKING = {"target": "column to predict", "validation": "Parquet with the rows 
 def _is_parquet(data: str) -> bool:
     path = Path(data)
     return path.suffix == ".parquet" or (path.is_dir() and next(path.glob("*.parquet"), None) is not None)
+
+
+def _is_csv(data: str) -> bool:
+    return any(data.lower().endswith(f".csv{ending}") for ending in ("", ".gz", ".bz2", ".xz", ".zip", ".zst"))
 
 
 def _refuse(chosen: dict[str, Any], names: tuple[str, ...], kind: str) -> None:

@@ -22,7 +22,7 @@ from ..tune.run import Run
 from .counted import counted
 from .linear import affine
 from .page import below_the_diagram
-from .reading import explained, explained_weights, named_alike, row_names, seed_of
+from .reading import explained, explained_weights, readable, row_names, seed_of
 from .usual import SHARE, divided, relative, usual_recipe, usual_regularizer
 
 __all__ = ["TunedLeastSquares"]
@@ -160,12 +160,12 @@ class TunedLeastSquares(BaseEstimator):
     def _read(self, X: Any) -> np.ndarray:
         """Return the rows to predict as a plain checked array."""
         with explained(X):
-            return _dense(validate_data(self, named_alike(X), reset=False, **_KINDS))
+            return _dense(validate_data(self, readable(X), reset=False, **_KINDS))
 
     def _read_both(self, X: Any, y: Any, **how: Any) -> tuple[np.ndarray, np.ndarray]:
         """Return the rows to fit and their outcomes as plain checked arrays."""
         with explained(X, y, labels=not how):
-            X, y = validate_data(self, named_alike(X), y, ensure_min_samples=2, **_KINDS, **how)
+            X, y = validate_data(self, readable(X), readable(y, "y"), ensure_min_samples=2, **_KINDS, **how)
         return _dense(X), y
 
     def _outputs(self, X: Any) -> np.ndarray:

@@ -28,6 +28,14 @@ def _has_log_odds(estimator: Any) -> bool:
     raise AttributeError(f"predict_proba needs outputs tuned as log odds; the loss is {loss!r}: use CrossEntropy().")
 
 
+def _plain(labels: np.ndarray) -> np.ndarray:
+    """Return labels (N,) of whole numbers or booleans as such where they came as objects."""
+    if labels.dtype != object:
+        return labels
+    plain = np.asarray(labels.tolist())
+    return plain if plain.dtype.kind in "biu" and plain.shape == labels.shape else labels
+
+
 class TunedLeastSquaresClassifier(ClassifierMixin, TunedLeastSquares):
     """Least squares classification whose hyper-parameters ω are tuned while it fits.
 
@@ -108,7 +116,7 @@ class TunedLeastSquaresClassifier(ClassifierMixin, TunedLeastSquares):
             How often each row counts.
         """
         inputs, labels = self._read_both(X, y)
-        labels = column_or_1d(labels, warn=True)
+        labels = _plain(column_or_1d(labels, warn=True))
         with explained(X, y, labels=True):
             check_classification_targets(labels)
         weights, rows = read_weights(sample_weight, inputs)

@@ -7,13 +7,14 @@ from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
+import torch
 from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ..data.labels import Encoder
 from ..data.tables import check_finite, numbers, plain, read_column, read_inputs, shown
 
-__all__ = ["explained", "explained_weights", "named_alike", "row_names", "seed_of"]
+__all__ = ["explained", "explained_weights", "readable", "row_names", "seed_of"]
 
 
 @contextmanager
@@ -104,8 +105,18 @@ def _look_at_weights(sample_weight: Any) -> None:
         raise ValueError(f"sample_weight has {values[first]} at row {shown(rows[first])}, expected 0 or more")
 
 
-def named_alike(X: Any) -> Any:
-    """Return a frame whose column names are of several types with their texts as names; anything else as it is."""
+def readable(X: Any, what: str = "X") -> Any:
+    """Return what scikit-learn reads: a tensor as an array, a frame whose names are of several types with their texts.
+
+    Anything else is returned as it is.
+
+    Raises
+    ------
+    ValueError
+        For a tensor that is sparse or holds no numbers.
+    """
+    if isinstance(X, torch.Tensor):
+        return plain(X, what)
     columns = getattr(X, "columns", None)
     if columns is None or not hasattr(X, "set_axis") or len({isinstance(name, str) for name in columns}) < 2:
         return X

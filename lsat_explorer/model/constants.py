@@ -28,7 +28,7 @@ def as_constant(matrix: Any) -> Any:
         return _from_entries({"shape": coo.shape, "entries": tuple(entries)})
     try:
         dense = np.asarray(matrix, dtype=np.float64)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise ValueError(f"Matrix: R is no matrix of numbers: {error}.") from error
     if dense.ndim != 2 or not 0 < dense.size <= _LIMIT:
         raise ValueError(f"Matrix: R has shape {dense.shape}, expected (q, n) with q and n of at least 1.")

@@ -135,7 +135,10 @@ REGISTRY["Graph"] = Graph
 
 
 def _normalise(edges: Iterable[Sequence[int]] | np.ndarray, n: int) -> np.ndarray:
-    pairs = np.array(edges if isinstance(edges, np.ndarray) else list(edges))
+    try:
+        pairs = np.array(edges if isinstance(edges, np.ndarray) else list(edges))
+    except (TypeError, ValueError, OverflowError):
+        raise ValueError(f"Edges are {edges!r:.60}: expected pairs of node numbers.") from None
     if pairs.size == 0:
         return np.empty((0, 2), np.int64)
     if pairs.ndim != 2 or pairs.shape[1] != 2 or not np.issubdtype(pairs.dtype, np.integer) or len(pairs) > LIMIT:

@@ -237,7 +237,8 @@ class Sum(HyperPenalty):
     terms: tuple[HyperPenalty, ...] = ()
 
     def __post_init__(self) -> None:
-        if not all(isinstance(term, HyperPenalty) for term in self.terms) or len(self.terms) < 2:
+        terms = self.terms if isinstance(self.terms, tuple | list) else ()
+        if not all(isinstance(term, HyperPenalty) for term in terms) or len(terms) < 2:
             raise ValueError(f"Sum of {self.terms!r}: expected two or more hyper-penalties.")
         for index, term in enumerate(self.terms):
             for other in self.terms[:index]:
