@@ -194,6 +194,34 @@ def test_case_22_two_presses_are_one_run_and_two_views_are_in_step(run: FakeRun)
     other.close()
 
 
+def test_case_22_a_slider_moved_after_the_end_starts_nothing(run: FakeRun) -> None:
+    run.last = 2
+    tuner = LiveTuner(run)
+    press(tuner, "start")
+    tuner.wait(SOON)
+    begun, count = run.begun, len(run.iterates)
+    sliders = HyperSliders(run)
+    values = dict(sliders.values)
+    name = next(name for name, value in values.items() if isinstance(value, float))
+    sliders.set_state({"values": {**values, name: values[name] * 1.5}})
+    assert (run.begun, len(run.iterates)) == (begun, count)
+    for value in (float("nan"), float("inf"), "x", None, -1e400):
+        before = dict(sliders.values)
+        sliders.set_state({"values": {**before, name: value}})
+        assert dict(sliders.values) == before
+    tuner.close()
+
+
+def test_case_22_a_cell_that_runs_again_ends_the_run_that_it_began(run: FakeRun) -> None:
+    worker = cells.worker_of(run, ("cell", "first"))
+    worker.start()
+    until(lambda: len(run.iterates) > 0)
+    (over,) = cells.end_stale(("cell", "second"))
+    assert over.wait(SOON)
+    assert run.iterates[-1].status.final
+    assert cells.end_stale(("cell", "second")) == []
+
+
 def test_case_23_a_page_that_is_opened_later_shows_the_whole_history(run: FakeRun) -> None:
     run.last = 8
     tuner = LiveTuner(run)
