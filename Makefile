@@ -7,7 +7,7 @@
 # make notebooks          execute the notebooks again and save them tidy
 # make pictures           make the README's pictures and the recording again, in Chromium
 # make soak               long runs, kills, a page that stops reading; their figures go into docs/reliability.md
-# make fuzz               read a hundred thousand spoilt recipes and what else is spoilt; their figures too
+# make fuzz               read spoilt recipes, tables and files at random; their figures too
 # make clean              remove what these made
 
 PYTHON ?= python3
@@ -18,12 +18,10 @@ INSTALL := $(BIN)/python $(PIP) -c constraints.txt
 INTEROP := .venv-interop
 LOWEST := .venv-lowest
 LOWEST_TOOLS := build hatchling hypothesis packaging papermill polars pytest pytest-xdist pyyaml
-# Old libraries warn of new ones. What is left out tests the tools, the release and the pages, in other versions, and how
-# often a stand-in for a tensor of a device is read: torch 2.4 keeps its class longer.
+# Old libraries warn of new ones. What is left out tests the tools, the release and the pages, in other versions.
 NOT_LOWEST := -o filterwarnings=default -W ignore::DeprecationWarning --ignore=tests/browser \
   $(foreach name,docs interop scripts wheel,--ignore=tests/test_$(name).py) \
-  --deselect=tests/test_project.py::test_the_constraints_pin_what_the_dependencies_need_in_turn \
-  --deselect=tests/test_reads.py::test_an_iteration_reads_f_and_where_it_is_accepted_its_gradient
+  --deselect=tests/test_project.py::test_the_constraints_pin_what_the_dependencies_need_in_turn
 ARGS ?=
 
 .PHONY: explore test lint interop lowest docs notebooks pictures soak fuzz clean

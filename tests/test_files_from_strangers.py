@@ -15,6 +15,7 @@ import shutil
 import struct
 import subprocess
 import sys
+import time
 import traceback
 import zlib
 from collections import Counter
@@ -30,6 +31,7 @@ from PIL import Image
 
 import lsat_explorer as lsat
 from lsat_explorer.data.idx import read_idx, write_idx
+from reliability import record
 from test_problem import make_data
 
 TIMES = int(os.environ.get("LSAT_FUZZ", "1"))
@@ -41,9 +43,11 @@ often = settings(max_examples=150 * TIMES, deadline=None, suppress_health_check=
 @pytest.fixture(autouse=True, scope="module")
 def told() -> Iterator[None]:
     """Say at the end how many files were tried."""
+    began = time.perf_counter()
     yield
-    counts = f"{sum(TRIED.values()):,} files tried, {TRIED['read']:,} read, {TRIED['refused']:,} refused"
-    print(f"\ntest_files_from_strangers: {counts}")
+    tried, found = f"{sum(TRIED.values()):,} files", f"{TRIED['read']:,} read, {TRIED['refused']:,} refused"
+    record("files spoilt at random", tried, f"{found}, no crash, no large allocation", time.perf_counter() - began)
+    print(f"\ntest_files_from_strangers: {tried}, {found}")
 
 
 # --- the sources -----------------------------------------------------------------------------------------------------
@@ -82,6 +86,7 @@ from pathlib import Path
 
 import lsat_explorer as lsat
 from lsat_explorer.data.idx import read_idx
+from lsat_explorer.tune.checkpoint_file import read_state
 
 folder = Path(sys.argv[1])
 heard = []
@@ -90,6 +95,7 @@ def all_of_it():
     lsat.FittedModel.load(folder / "run" / "model.safetensors")
     lsat.Run.load(folder / "run")
     lsat.Recipe.from_json((folder / "run" / "recipe.json").read_text())
+    read_state(folder / "kept" / "checkpoint.safetensors")
     lsat.Verdicts(folder / "verdicts.json")
     lsat.Data.from_rows((folder / "X.npy", folder / "y.npy"), (folder / "X.npy", folder / "y.npy"))
     read_idx(folder / "X-idx")
@@ -133,6 +139,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     recipe = lsat.Recipe(featurizer=archetypes, regularizer=lsat.Ridge(), method=lsat.LBFGS(max_iterations=3))
     run = lsat.tune(recipe, make_data(), progress=False)
     run.save(folder / "run")
+    quick = lsat.Recipe(method=lsat.LineSearch(max_iterations=3))
+    list(lsat.Run(quick, make_data(), checkpoint=lsat.Checkpoint(str(folder / "kept"))).steps())
     kept = lsat.Verdicts(folder / "verdicts.json")
     kept.drop(run.data.train.rows[:4])
     kept.relabel(run.data.train.rows[4:6], "red")
@@ -244,6 +252,36 @@ def test_a_model_that_promises_what_it_does_not_hold_is_refused(case: str, folde
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 64 * 2**10  # KiB
 
 
+@pytest.mark.parametrize(
+    ("name", "key", "other", "message"),
+    [
+        (
+            "run/run.json",
+            '"looks"',
+            '"lookss": 0, "looks"',
+            r"run\.json is damaged: it has no 'lookss': did you mean 'looks'",
+        ),
+        ("verdicts.json", '"format"', '"formatt": 1, "format"', "it has no 'formatt': did you mean 'format'"),
+        (
+            "verdicts.json",
+            '"kind": "drop"',
+            '"kind": "drop", "too": 1',
+            "entry 1 is no verdict: it has no 'too': did you",
+        ),
+        ("run/recipe.json", '"seed"', '"seedd": 1, "seed"', "The recipe has no 'seedd': did you mean 'seed'"),
+    ],
+)
+def test_an_unknown_key_is_refused_by_name(
+    name: str, key: str, other: str, message: str, folder: Path, tmp_path: Path
+) -> None:
+    shutil.copytree(folder, tmp_path, dirs_exist_ok=True)
+    text = (tmp_path / name).read_text()
+    assert key in text
+    (tmp_path / name).write_text(text.replace(key, other, 1))
+    with pytest.raises(ValueError, match=message):
+        lsat.Verdicts(tmp_path / name) if "verdicts" in name else lsat.Run.load(tmp_path / "run")
+
+
 def bomb(path: Path, width: int = 60_000) -> None:
     """A PNG of 3.6 billion pixels in a few bytes."""
     chunk = struct.pack(">IIBBBBB", width, width, 8, 0, 0, 0, 0)
@@ -350,9 +388,6 @@ def whole(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
             pixels = random.integers(0, 255, (4, 5, 3), dtype=np.uint8)
             Image.fromarray(pixels).save(other / "pictures" / name / f"{number}.png")
     (other / "t.csv").write_text("a,b,y\n" + "".join(f"{i},{i % 5},{i % 7}.5\n" for i in range(30)))
-    recipe = lsat.Recipe(method=lsat.LineSearch(max_iterations=3))
-    run = lsat.Run(recipe, make_data(), checkpoint=lsat.Checkpoint(str(other / "kept")))
-    list(run.steps())
     return other
 
 

@@ -40,7 +40,8 @@ def _moved(values: Omega, device: torch.device | None) -> Omega:
     """Play the transfer of `lsat_explorer.engines.devices.moved`: the gradient comes to the host, ω goes there."""
     if any(isinstance(value, There) for value in values.values()):
         There.reads += 1
-        return {name: value.as_subclass(Tensor) for name, value in values.items()}
+        with torch._C.DisableTorchFunctionSubclass():  # or what comes of it would be there again
+            return {name: value.as_subclass(Tensor) for name, value in values.items()}
     return {name: value.as_subclass(There) for name, value in values.items()}
 
 

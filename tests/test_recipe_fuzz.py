@@ -9,6 +9,8 @@ import json
 import os
 import sys
 import threading
+import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,8 +21,10 @@ from hypothesis import strategies as st
 
 import lsat_explorer as lsat
 from lsat_explorer.model.piece import REGISTRY
+from reliability import record
 
 TIMES = int(os.environ.get("LSAT_FUZZ", "1"))
+TRIED: Counter[str] = Counter()
 RECIPES = (
     lsat.Recipe(),
     lsat.recipes.paper_weighting(shape=(8, 8), per_class=2),
@@ -36,6 +40,17 @@ RECIPES = (
     ),
 )
 TEXTS = tuple(recipe.to_json() for recipe in RECIPES)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def told() -> Iterator[None]:
+    """Say at the end how many texts were tried."""
+    began = time.perf_counter()
+    yield
+    tried, found = f"{sum(TRIED.values()):,} texts", f"{TRIED['read']:,} read, {TRIED['refused']:,} refused"
+    record("spoilt recipes", tried, f"{found}, nothing opened or imported", time.perf_counter() - began)
+
+
 FORBIDDEN = ("open", "exec", "compile", "import", "socket", "subprocess", "os.", "shutil", "urllib", "ctypes", "pickle")
 
 scalars = (
@@ -126,12 +141,14 @@ def read(text: str) -> None:
         try:
             recipe = lsat.Recipe.from_json(text)
         except ValueError:
+            TRIED["refused"] += 1
             return
+    TRIED["read"] += 1
     assert lsat.Recipe.from_json(recipe.to_json()) == recipe
     compile(recipe.to_source(), "recipe", "exec")
 
 
-often = settings(max_examples=400 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
+often = settings(max_examples=1500 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @often

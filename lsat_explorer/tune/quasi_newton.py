@@ -127,7 +127,7 @@ class LBFGS(Method):
                 else:
                     trial = problem.evaluate(space.omega(x, best.omega))
                     finite = math.isfinite(trial.objective)
-                    gradient = problem.gradient(trial) if finite else {}
+                    gradient = problem.gradient(trial, beside=True) if finite else {}
                     slope = space.slope(trial.omega, gradient) if finite else np.zeros_like(x)
                     last = self._next(problem, space, best, trial, gradient, last)
                     best = trial.settled() if last.accepted else best
