@@ -3,7 +3,8 @@
 `LSAT_FUZZ=50 pytest -s tests/test_any_input.py` (`make fuzz`) tries fifty times as many, and prints how many were
 solved and how many refused. With κ the condition number of the stacked system, its columns scaled to length one, and u
 the rounding of float64, predictions are held to (10⁻⁹ + 64 n κ² u) ‖y‖ by the normal equations, to
-(10⁻⁹ + 64 n κ u) ‖y‖ by QR and to (10⁻⁷ + 10⁻⁸ κ) ‖y‖ by iterations; a system of κ < 10⁵ may not be refused.
+(10⁻⁹ + 64 n κ u) ‖y‖ by QR and to (10⁻⁷ + 10⁻⁸ κ) ‖y‖ by iterations; a system of
+κ < 10⁵ may not be refused, and one of κ > 10¹⁰ is.
 """
 
 from __future__ import annotations
@@ -100,6 +101,7 @@ class Drawn:
                 "constant": 0.0 * X[:, other] + 10.0 ** self.scales[column],
                 "duplicate": X[:, other],
                 "twice": 2 * X[:, other],
+                "sum": X.sum(1) - X[:, column],
                 "near": X[:, other] * (1 + 1e-9 * random.normal(size=len(X))),
                 "far": X[:, column] + 1e6 * 10.0 ** self.scales[column],
             }[kind]
@@ -169,7 +171,9 @@ drawn = st.builds(
     seed=st.integers(0, 10_000),
     rows=st.integers(2, 30),
     scales=st.lists(st.integers(-3, 3).map(float), min_size=1, max_size=6).map(tuple),
-    special=st.lists(st.sampled_from(["zero", "constant", "duplicate", "twice", "near", "far"]), max_size=2).map(tuple),
+    special=st.lists(st.sampled_from(["zero", "constant", "duplicate", "twice", "sum", "near", "far"]), max_size=2).map(
+        tuple
+    ),
     dtype=st.sampled_from(DTYPES),
     layout=st.sampled_from(LAYOUTS),
     outcome=st.sampled_from(
@@ -262,6 +266,11 @@ def exact(A: np.ndarray, B: np.ndarray) -> tuple[np.ndarray | None, float]:
 @often
 @given(drawn)
 @example(Drawn(log_weight=-40.0, special=("duplicate",)))
+@example(Drawn(log_weight=-40.0, scales=(0.0,) * 4, special=("duplicate", "duplicate"), seed=3))
+@example(Drawn(log_weight=-40.0, scales=(0.0,) * 4, special=("near", "twice"), seed=1, featurizer="scale"))
+@example(Drawn(log_weight=-40.0, scales=(0.0,) * 4, special=("sum",), seed=1))
+@example(Drawn(log_weight=-40.0, scales=(0.0,) * 5, special=("sum",), seed=2))
+@example(Drawn(log_weight=-40.0, scales=(0.0,) * 6, special=("sum",), seed=3, featurizer="scale"))
 @example(Drawn(scales=(0.0,) * 3, special=("zero", "constant"), featurizer="scale"))
 @example(Drawn(spoil=("validation X", 1e300)))
 @example(Drawn(spoil=("y", np.inf), outcome="classes"))
@@ -309,6 +318,7 @@ def test_a_recipe_predicts_as_exact_least_squares_or_names_what_is_at_fault(case
     if predicted is None:
         return
     assert usable
+    assert condition < 1e10, "columns that depend on each other are named, not solved"
     assert np.isfinite(predicted).all()
     if theta is not None:
         size = np.linalg.norm(B) * (1 + np.abs(features[k:] @ theta).max() / (np.abs(B).max() + 1e-300))

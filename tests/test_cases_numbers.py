@@ -336,6 +336,13 @@ def test_case_09_other_splits_weights_and_recipes_name_what_is_not_finite(value:
 
 
 @not_finite
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_array, sparse.coo_array])
+def test_case_09_an_estimator_places_what_is_not_finite_in_sparse_rows(value: float, form: Any) -> None:
+    with pytest.raises(ValueError, match=rf"X has {value} at row 5, column 2"):
+        cases.regressor(form(spoilt(X, value, 5, 2)), Y)
+
+
+@not_finite
 @solvers
 def test_case_09_a_solver_places_what_is_not_finite(value: float, solver: Any) -> None:
     A, B = torch.from_numpy(spoilt(X, value, 5, 2)), torch.from_numpy(Y)

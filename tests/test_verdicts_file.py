@@ -104,7 +104,7 @@ def entry(**changes: object) -> str:
         ('{"format": 1, "verdicts": [], "more": 1}', "a list of verdicts"),
         ('{"format": 1, "verdicts": ["drop"]}', "entry 1 is no verdict, such as"),
         ('{"format": 1, "verdicts": [{"row": 1}]}', "entry 1 is no verdict, such as"),
-        (entry(note="x"), "entry 1 is no verdict, such as"),
+        (entry(note="x"), "entry 1 is no verdict: it has no 'note': expected one of row, kind, to"),
         (entry(row=True), "A row is called True"),
         (entry(row=None), "A row is called None"),
         (entry(row=[1]), r"A row is called \[1\]"),

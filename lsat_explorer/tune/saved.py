@@ -19,6 +19,7 @@ from ..data.data import Data
 from ..data.safe_file import json_in, read_tensors, text_in
 from ..data.whole_file import whole_file
 from ..data.whole_files import in_force, put_in_place, whole_files
+from ..model.piece import nearest
 from ..model.recipe import Recipe
 from .checkpoint import Checkpoint, Keeper
 from .checkpoint_file import NAME
@@ -32,6 +33,7 @@ from .run import Run
 __all__ = ["about", "classes_of", "load_run", "names_of", "save_run"]
 
 _START = "start.safetensors"
+_SAID = ("status", "looks", "data", "message", "notes", "versions")
 _MOST_ITERATES = 2**30
 _FILES = ("recipe.json", "iterates.csv", "model.safetensors", _START, "run.json")
 _Content = TypeVar("_Content")
@@ -127,6 +129,9 @@ def _read(folder: Path, name: str, reader: Callable[[Path], _Content]) -> _Conte
 
 def _about(path: Path) -> dict[str, Any]:
     said = json_in(text_in(path), path.name)
+    for key in said:
+        if key not in _SAID:
+            raise ValueError(f"it has no {key[:60]!r}{nearest(key[:60], _SAID)}")
     Status(said["status"]), int(said["looks"]), str(said["message"])
     return said
 

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from ..data.whole_file import settle
+from ..model.piece import nearest
 from .names import Row, in_order, read_name, written
 from .verdict import Verdict
 
@@ -57,7 +58,8 @@ def decode(text: str) -> Known:
     number = value.get("format")
     if number != FORMAT or isinstance(number, bool):
         raise ValueError(f"its format is {number!r}, and this version reads format {FORMAT}.")
-    if set(value) != {"format", "verdicts"} or not isinstance(value["verdicts"], list):
+    _refuse_unknown(value, ("format", "verdicts"), "it holds other things than a list of verdicts")
+    if not isinstance(value["verdicts"], list):
         raise ValueError("it holds other things than a list of verdicts.")
     found: Known = {}
     for place, entry in enumerate(value["verdicts"], start=1):
@@ -69,12 +71,20 @@ def decode(text: str) -> Known:
 
 
 def _entry(entry: Any, place: int) -> tuple[Row, Verdict]:
-    if not isinstance(entry, dict) or not {"row", "kind"} <= set(entry) <= {"row", "kind", "to"}:
+    if isinstance(entry, dict):
+        _refuse_unknown(entry, ("row", "kind", "to"), f"entry {place:,} is no verdict")
+    if not isinstance(entry, dict) or not {"row", "kind"} <= set(entry):
         raise ValueError(f'entry {place:,} is no verdict, such as {{"row": 5, "kind": "drop"}}.')
     try:
         return read_name(entry["row"]), Verdict(entry["kind"], entry.get("to"))
     except ValueError as error:
         raise ValueError(f"entry {place:,} is wrong: {error}") from error
+
+
+def _refuse_unknown(given: Mapping[str, Any], known: tuple[str, ...], what: str) -> None:
+    for key in given:
+        if key not in known:
+            raise ValueError(f"{what}: it has no {key[:60]!r}{nearest(key[:60], known)}")
 
 
 def _refuse_constant(name: str) -> float:
