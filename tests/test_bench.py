@@ -88,8 +88,8 @@ def test_the_dense_solve_has_the_gradients_of_the_appendix():
 
 
 def test_a_float32_factor_that_fails_gives_way_to_float64():
-    # AᵀA = [[31802, 28647], [28647, 25805]] is exact in float32, and has determinant 1. Its second pivot, 1/31802, comes
-    # out below 0 there, whether the factor divides or multiplies by 1/√31802, and with fused products or without.
+    # AᵀA = [[31802, 28647], [28647, 25805]] is exact in float32, and its determinant is 1. The second pivot, 1/31802,
+    # is below 0 there, whether the factor divides or multiplies by 1/√31802, and with fused products or without.
     A = torch.tensor([[131.0, 118.0], [121.0, 109.0]])
     theta, lower = DenseSolve.apply(A, torch.tensor([[131.0 + 2 * 118.0], [121.0 + 2 * 109.0]]))
     assert lower.dtype == torch.float64
