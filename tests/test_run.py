@@ -209,7 +209,7 @@ def test_a_box_that_holds_the_optimum_out_is_converged_at_its_end():
     run = lsat.tune(recipe, make_data(), progress=False)
     assert run.status is Status.CONVERGED
     assert run.iterates[-1].residual <= 1e-4
-    assert "the regularizer ended at the bound" in run.message
+    assert "The regularizer ended at the bound" in run.message
     assert abs(abs(float(run.omega["regularizer.log_weight"])) - 0.1) < 1e-12
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -16,6 +17,12 @@ __all__ = ["Factor", "factorize", "solve_factored"]
 
 _SOUND = 2.0**-20
 """Least pivot over its diagonal with which a refinement in the same float64 brings no digit: measured, none in any."""
+
+_FLOOR = 64 * 2.0**-52
+"""Times n, what a pivot or an eigenvalue of S is not told from zero by."""
+
+_STEPS, _TAKES_PART = 3, 1e-3
+"""Of inverse iteration, and the share of the largest entry from which a column takes part in a dependency."""
 
 
 @dataclass(frozen=True)
@@ -46,7 +53,7 @@ class Factor:
 
     def judged(self, verdict: Sequence[float]) -> Outcome:
         """Return the outcome from what was read of ``verdict``."""
-        column = int(verdict[0])
+        column = int(verdict[0]) or (0 if verdict[1] else self._combined())
         if not column:
             return Outcome()
         if not bool(torch.isfinite(self.scaled.tril()).all()):
@@ -61,13 +68,30 @@ class Factor:
         )
         return Outcome(Reason.RANK_DEFICIENT, sentence, column - 1)
 
+    def _combined(self) -> int:
+        """Return the last column of a dependency that no pivot shows, counted from 1; 0 where there is none.
+
+        Rounding of the pivots before it can hide that a column is a combination of longer parts of them. The smallest
+        eigenvalue λ of S cannot: inverse iteration finds it from above, and its vector tells the columns.
+        """
+        n = len(self.scale)
+        places = torch.arange(n, dtype=torch.float64, device=self.scale.device)
+        vector, least = (1 + places / n) * (1 - 2 * (places % 2)), math.inf
+        for _ in range(_STEPS):
+            longer = _solve(self.lower, (vector / vector.norm())[:, None])[:, 0]
+            vector, least = longer, 1 / float(longer.norm())
+        if least > _FLOOR * n:
+            return 0
+        return int((vector.abs() > _TAKES_PART * vector.abs().max()).nonzero()[-1]) + 1
+
 
 def factorize(gram: Tensor, *, overwrite: bool = False) -> Factor:
     """Factor a symmetric (n, n) float64 matrix G; with ``overwrite`` its memory is taken for S.
 
     A pivot of S over its diagonal is 1 − R² of its column given the earlier ones. One at the level of rounding,
     64 n · 2⁻⁵², means that the column is a combination of the earlier ones: the answer would be noise, so the outcome
-    is RANK_DEFICIENT. There is no silent jitter.
+    is RANK_DEFICIENT. So is that of a factor with a small pivot where the smallest eigenvalue of S is at that level.
+    There is no silent jitter.
     """
     n, diagonal = gram.shape[-1], gram.diagonal().clone()
     if not n:
@@ -78,7 +102,7 @@ def factorize(gram: Tensor, *, overwrite: bool = False) -> Factor:
     lower = upper.mT
     share = lower.diagonal().square() / scaled.diagonal()
     # A pivot is known to n · 2⁻⁵²; one refinement makes up for an error of a 64th, not for one as large as the pivot.
-    weak = ~(share > 64 * n * torch.finfo(gram.dtype).eps) | ~(diagonal > 0)
+    weak = ~(share > _FLOOR * n) | ~(diagonal > 0)
     # A NaN anywhere leaves a NaN among the pivots or an info.
     weakest = torch.where(weak.any(), weak.to(torch.int64).argmax(), n)
     broken = torch.where(info > 0, info - 1, n)

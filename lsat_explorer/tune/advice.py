@@ -70,7 +70,8 @@ def notes(problem: Problem, last: Iterate) -> list[str]:
         )
     ends = [_short(name) for name in problem.tuned if _at_an_end(problem, last, name)]
     if ends:
-        found.append(f"{' and '.join(ends)} ended at the bound that the hyper-penalty sets.")
+        many = " and ".join(ends)
+        found.append(f"{many[:1].upper()}{many[1:]} ended at the bound that the hyper-penalty sets.")
     if problem.recipe.early_stopping is not None and problem.data.final is None:
         found.append("Early stopping has used the test rows: for an honest last look give the data a final split.")
     return found

@@ -17,6 +17,7 @@ from ..model.choices import Fit
 from ..model.piece import Omega, prefixed, within
 from ..solve.outcome import Outcome, Reason
 from ..solve.weighted import Moments, Solution, feature_factors, solve_normal, weight_gradient
+from .through_weights import through_weights
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -278,23 +279,10 @@ class _Backward:
     def result(self) -> Omega:
         """Return the gradient by name."""
         gradient: Omega = dict(self.regularizers)
-        if self.weighs:
-            gradient |= self._pull_back_weights()
+        if self.weighs and self.weights is not None:
+            gradient |= through_weights(self.problem, self.at.there, self.weights)
         for part, moving, features in zip(self.problem.parts, self.at.moving, self.features, strict=True):
             if features:
                 for name, value in prefixed("featurizer", part.rows.pull_back(moving, features)).items():
                     gradient[name] = gradient[name] + value if name in gradient else value
         return gradient
-
-    def _pull_back_weights(self) -> Omega:
-        """Return the gradient of what the row weights are made of."""
-        names = self.problem.tuned_below("data_weights")
-        with torch.enable_grad():
-            leaves = {name: self.at.there[name].detach().requires_grad_() for name in names}
-            rows = self.problem.log_weights({**self.at.there, **leaves})
-            assert rows is not None
-            assert self.weights is not None
-            # A sum, since slopes that torch is handed make it load a library of symbols.
-            through = (rows * self.weights).sum()
-        found = torch.autograd.grad(through, list(leaves.values()))
-        return dict(zip(names, found, strict=True))
