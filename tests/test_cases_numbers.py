@@ -202,9 +202,7 @@ def test_case_05_a_class_that_validation_lacks_is_refused_by_name() -> None:
 def test_case_05_all_weights_zero_are_refused() -> None:
     with pytest.raises(ValueError, match="FixedWeights: every weight is 0, which leaves no rows"):
         model_of(RIDGE.replace(data_weights=lsat.FixedWeights([0.0] * ROWS)), data_of())
-    with pytest.raises(
-        ValueError, match="sample_weight does not fit: Sample weights must contain at least one non-zero"
-    ):
+    with pytest.raises(ValueError, match=r"sample_weight (does not fit: Sample weights must|leaves 0 of 24)"):
         cases.regressor(X, Y, sample_weight=np.zeros(ROWS))
     with pytest.raises(ValueError, match="y has the one class 0, expected at least two"):
         cases.classifier(X, LABELS, sample_weight=(LABELS == 0).astype(float))
@@ -300,7 +298,7 @@ def test_case_09_the_first_entry_that_is_not_finite_is_named(value: float, entry
         entry(spoilt(X, value, 5, 2), Y)
     with pytest.raises(ValueError, match=rf"y has {value} at row 7"):
         entry(X, spoilt(Y, value, 7))
-    frame = pd.DataFrame(X, columns=["a", "b", "c"], index=[f"r{i}" for i in range(ROWS)])
+    frame = pd.DataFrame(X.copy(), columns=["a", "b", "c"], index=[f"r{i}" for i in range(ROWS)])
     frame.loc["r5", "c"] = value
     named = "r5" if entry is not cases.from_rows else 5
     with pytest.raises(ValueError, match=rf"X has {value} at row {named!r}, column 2 \('c'\)"):
@@ -459,7 +457,7 @@ def test_case_16_names_of_columns_and_rows_are_kept(kind: str) -> None:
     data = lsat.Data.from_arrays(frame, pd.Series(Y, index=frame.index))
     assert data.feature_names == ("0", "a", "('t', 1)")
     rows = np.concatenate([data.train.rows, data.validation.rows, data.test.rows])
-    assert sorted(map(str, rows)) == sorted(map(str, np.asarray(frame.index)))
+    assert sorted(map(str, pd.Index(rows))) == sorted(map(str, frame.index))
     place = frame.index.get_loc(data.train.rows[0])
     np.testing.assert_array_equal(data.train.inputs[0].numpy(), X[place])
     expected = lsat.TunedLeastSquaresRegressor().fit(X, Y).predict(X)

@@ -166,7 +166,9 @@ def _outcome(outcome: pd.Series[Any] | pd.DataFrame, where: str) -> tuple[np.nda
         codes, labels = _coded(outcome, where, "name another target")
         return codes, labels
     whole = types.is_integer_dtype(dtype) and not outcome.isna().any()
-    return outcome.to_numpy(dtype=np.int64 if whole else np.float64, na_value=np.nan), None
+    if whole:
+        return outcome.to_numpy(dtype=np.int64), None
+    return outcome.to_numpy(dtype=np.float64, na_value=np.nan), None
 
 
 def _target(column: pd.Series[Any], where: str) -> np.ndarray:
