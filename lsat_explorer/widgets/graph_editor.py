@@ -75,7 +75,7 @@ class GraphEditor(Shown, View):
     Stack(smooth=Smooth(graph=graphs.ring(24)))
     """
 
-    _esm = script("graph_drawing.js", "graph_editor.js")
+    _esm = script(*(f"graph_{part}.js" for part in ("parts", "drawing", "bar", "cards", "preview", "text", "editor")))
     _css = looks("graph_editor.css")
 
     graph = traitlets.Instance(Graph)
