@@ -15,11 +15,14 @@ import traitlets
 
 import lsat_explorer as lsat
 from fake_run import FakeRun
+from lsat_explorer.model.prepared import Featurizer
+from lsat_explorer.model.regularizers import Regularizer
 from lsat_explorer.widgets import Explorer, HyperSliders, LiveTuner
 from lsat_explorer.widgets.base import static
 from lsat_explorer.widgets.cards import TABS, cards, graph_picture
 from lsat_explorer.widgets.facts import difference
 from lsat_explorer.widgets.worker import Activity
+from pieces import examples
 from test_widgets_worker import SOON, until
 
 LAMBDA = "hyper_penalties/data_weights.log_weight/terms/0/weight"
@@ -515,6 +518,16 @@ def test_cards_say_what_is_tuned(recipe: lsat.Recipe, data: lsat.Data) -> None:
     now = cards(recipe, problem.init(), {"pixels": 64})
     assert now["Weights"][0].facts[0] == ("weight e²ω", "1 to 1")
     assert ("columns", "64") in now["Features"][0].facts
+
+
+@pytest.mark.parametrize("piece", [*examples(Featurizer), *examples(Regularizer)], ids=lambda piece: repr(piece)[:60])
+def test_a_card_of_any_piece_is_plain_text_in_the_words_of_its_editor(piece: Any) -> None:
+    kind = "featurizer" if isinstance(piece, Featurizer) else "regularizer"
+    for card in cards(lsat.Recipe(**{kind: piece}))["Features" if kind == "featurizer" else "Regularizers"]:
+        assert {type(text) for text in (card.name, card.kind, *sum(card.facts, ()))} == {str}
+        assert not {"True", "False"} & {text for _, text in card.facts}
+    alone = cards(lsat.Recipe(featurizer=lsat.KMeansArchetypes(per_class=3)))["Features"][0]
+    assert {("k per class", "3"), ("restarts", "10")} <= set(alone.facts)
 
 
 def test_a_graph_is_drawn_with_every_edge() -> None:

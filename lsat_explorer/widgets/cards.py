@@ -14,7 +14,9 @@ from torch import Tensor
 from lsat_explorer.model.graphs import Graph
 from lsat_explorer.model.hyper_penalties import Frozen, HyperPenalty, Sum
 from lsat_explorer.model.piece import Omega, Piece, within
+from lsat_explorer.model.prepared import Featurizer
 from lsat_explorer.model.recipe import Recipe
+from lsat_explorer.widgets.featurizer_fields import controls
 
 __all__ = ["TABS", "Card", "cards", "graph_picture"]
 
@@ -135,8 +137,9 @@ def _card(
     penalties: Mapping[str, HyperPenalty],
     extra: tuple[tuple[str, str], ...] = (),
 ) -> Card:
-    block = getattr(piece, "block", None)
-    kind = type(piece).__name__ + (f" · {block}" if isinstance(block, str) else "")
+    features = isinstance(piece, Featurizer)
+    block = None if features else getattr(piece, "block", None)
+    kind = type(piece).__name__ + (f" · {block}" if block else "")
     values = _values(piece, prefix, omega)
     names = [f"{prefix}.{local}" for local in values]
     tuned = any(not isinstance(penalties.get(full), Frozen) for full in names) if names else None
@@ -147,7 +150,7 @@ def _card(
     facts += _settings(piece, skip=("block", "log_weight", "log_scale", "graph", "temperature"))
     graph = getattr(piece, "graph", None)
     notes, picture = _graph_words(graph) if isinstance(graph, Graph) else ((), "")
-    title, about = (name, kind) if name else (type(piece).__name__, block or "all features")
+    title, about = (name, kind) if name else (type(piece).__name__, "" if features else block or "all features")
     return Card(title, about, tuple(facts), tuned, notes, picture)
 
 
@@ -211,8 +214,15 @@ def _settings(piece: Any, skip: tuple[str, ...] = ()) -> tuple[tuple[str, str], 
         for f in fields(piece)
         if f.name not in skip and isinstance(getattr(piece, f.name), int | float | str)
     ]
-    words = [(name, f"{value:.4g}" if isinstance(value, float) else str(value)) for name, value in plain]
-    return tuple((name.replace("_", " "), text) for name, text in words)
+    words = [(name, _setting(value)) for name, value in plain]
+    known = {c.name: c.label for c in controls(type(piece).__name__)} if isinstance(piece, Featurizer) else {}
+    return tuple((known.get(name, name.replace("_", " ")), text) for name, text in words)
+
+
+def _setting(value: Any) -> str:
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return f"{value:.4g}" if isinstance(value, float) else str(value)
 
 
 def graph_picture(graph: Graph) -> str:
