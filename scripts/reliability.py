@@ -81,8 +81,8 @@ class Long:
 COMMANDS = {
     "soak": Long(("tests/test_soak.py", "tests/test_kills.py", "tests/browser/test_soak_page.py"), {"LSAT_SOAK": "1"}),
     "fuzz": Long(
-        ("tests/test_recipe_fuzz.py", "tests/test_any_input.py", "tests/test_files_from_strangers.py"),
-        {"LSAT_FUZZ": "30"},
+        ("tests/test_recipe_fuzz.py", "tests/test_any_input.py", "tests/test_spoilt_files.py"),
+        {"LSAT_FUZZ": "30", "LSAT_FUZZ_SECONDS": "300"},
     ),
 }
 

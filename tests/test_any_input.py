@@ -9,12 +9,10 @@ the rounding of float64, predictions are held to (10⁻⁹ + 64 n κ² u) ‖y�
 
 from __future__ import annotations
 
-import os
 import re
-import time
 import traceback
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
@@ -28,23 +26,15 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 import lsat_explorer as lsat
-from reliability import record
+from telling import TIMES, telling
 
-TIMES = int(os.environ.get("LSAT_FUZZ", "1"))
 EPS = float(np.finfo(np.float64).eps)
 TRIED: Counter[str] = Counter()
 often = settings(max_examples=60 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
 NAMED = re.compile(r"row|column|feature|class|weight|label|training|validation|fraction", re.IGNORECASE)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def told() -> Iterator[None]:
-    """Say at the end how many inputs were tried."""
-    began = time.perf_counter()
-    yield
-    tried, found = f"{sum(TRIED.values()):,} inputs", f"{TRIED['solved']:,} solved, {TRIED['refused']:,} refused"
-    record("any input against exact least squares", tried, f"{found}, none wrong", time.perf_counter() - began)
-    print(f"\ntest_any_input: {tried}, {found}")
+told = telling("any input against exact least squares", "inputs", TRIED, "none wrong")
 
 
 def attempt(work: Callable[[], Any], *, may_refuse: bool, others: tuple[str, ...] = ()) -> Any:

@@ -1,7 +1,7 @@
 """Files from strangers: models, runs, verdicts, arrays and pictures are read right, or refused in a sentence.
 
-Nothing in them is unpickled, imported, evaluated or fetched, and no size that they promise is believed.
-`LSAT_FUZZ=50 pytest -s tests/test_files_from_strangers.py` (`make fuzz`) spoils fifty times as many.
+Nothing in them is unpickled, imported, evaluated or fetched, and no size that they promise is believed. Files that are
+spoilt at random are in `test_spoilt_files.py`.
 """
 
 from __future__ import annotations
@@ -9,45 +9,25 @@ from __future__ import annotations
 import ast
 import gzip
 import json
-import os
 import resource
 import shutil
 import struct
 import subprocess
 import sys
-import time
-import traceback
 import zlib
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
 from PIL import Image
 
 import lsat_explorer as lsat
-from lsat_explorer.data.idx import read_idx, write_idx
-from reliability import record
-from test_problem import make_data
+from lsat_explorer.data.idx import read_idx
+from strangers import fill
 
-TIMES = int(os.environ.get("LSAT_FUZZ", "1"))
 PACKAGE = Path(lsat.__file__).parent
-TRIED: Counter[str] = Counter()
-often = settings(max_examples=150 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def told() -> Iterator[None]:
-    """Say at the end how many files were tried."""
-    began = time.perf_counter()
-    yield
-    tried, found = f"{sum(TRIED.values()):,} files", f"{TRIED['read']:,} read, {TRIED['refused']:,} refused"
-    record("files spoilt at random", tried, f"{found}, no crash, no large allocation", time.perf_counter() - began)
-    print(f"\ntest_files_from_strangers: {tried}, {found}")
 
 
 # --- the sources -----------------------------------------------------------------------------------------------------
@@ -133,24 +113,7 @@ print("\\n".join(sorted(set(heard))))
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with one file of each kind."""
-    folder = tmp_path_factory.mktemp("strangers")
-    archetypes = lsat.Concat(x=lsat.Chain(lsat.Scale(), lsat.PowerTransform()), k=lsat.KMeansArchetypes(per_class=2))
-    recipe = lsat.Recipe(featurizer=archetypes, regularizer=lsat.Ridge(), method=lsat.LBFGS(max_iterations=3))
-    run = lsat.tune(recipe, make_data(), progress=False)
-    run.save(folder / "run")
-    quick = lsat.Recipe(method=lsat.LineSearch(max_iterations=3))
-    list(lsat.Run(quick, make_data(), checkpoint=lsat.Checkpoint(str(folder / "kept"))).steps())
-    kept = lsat.Verdicts(folder / "verdicts.json")
-    kept.drop(run.data.train.rows[:4])
-    kept.relabel(run.data.train.rows[4:6], "red")
-    X = np.random.default_rng(0).normal(size=(20, 3))
-    np.save(folder / "X.npy", X)
-    np.save(folder / "y.npy", X[:, 0])
-    np.save(folder / "pickled.npy", np.array([{"a": 1}] * 20, dtype=object), allow_pickle=True)
-    write_idx(folder / "X-idx", np.arange(60, dtype=np.uint8).reshape(3, 4, 5))
-    (folder / "bad").write_bytes(b"\x80\x04cos\nsystem\n(S'true'\ntR.")
-    return folder
+    return fill(tmp_path_factory.mktemp("strangers"))
 
 
 def test_reading_imports_evaluates_unpickles_and_fetches_nothing(folder: Path) -> None:
@@ -313,116 +276,3 @@ def test_arrays_that_promise_terabytes_or_objects_are_refused(folder: Path, tmp_
     for path in (tmp_path / "X.npy", folder / "pickled.npy"):
         with pytest.raises(ValueError, match=r"npy is no whole \.npy file"):
             lsat.Data.from_rows((path, folder / "y.npy"), (folder / "X.npy", folder / "y.npy"))
-
-
-# --- spoilt at random ------------------------------------------------------------------------------------------------
-
-
-@st.composite
-def spoilt(draw: st.DrawFn, raw: bytes) -> bytes:
-    """Bytes of which some are others, cut off, left out or more."""
-    raw = bytearray(raw)
-    for _ in range(draw(st.integers(1, 4))):
-        place = draw(st.integers(0, max(len(raw) - 1, 0)))
-        kind = draw(st.sampled_from(["flip", "flip", "cut", "insert", "drop", "number"]))
-        if kind == "flip" and raw:
-            raw[place] ^= 1 << draw(st.integers(0, 7))
-        elif kind == "cut":
-            raw = raw[:place]
-        elif kind == "insert":
-            raw[place:place] = draw(st.binary(min_size=1, max_size=20))
-        elif kind == "drop":
-            del raw[place : place + draw(st.integers(1, 20))]
-        else:
-            raw[place : place + 1] = str(draw(st.integers(-1, 10**20))).encode()
-    return bytes(raw)
-
-
-def read_model(folder: Path) -> None:
-    model = lsat.FittedModel.load(folder / "run/model.safetensors")
-    model.decision_function(np.ones((2, len(model.feature_names))))
-    model.predict(np.ones((2, len(model.feature_names))))
-
-
-def read_run(folder: Path) -> None:
-    run = lsat.Run.load(folder / "run")
-    repr(run)
-    run.history()
-
-
-def read_arrays(folder: Path) -> None:
-    lsat.Data.from_rows(train=(folder / "X.npy", folder / "y.npy"), validation=(folder / "V.npy", folder / "W.npy"))
-
-
-def read_pictures(folder: Path) -> None:
-    lsat.datasets.from_folder(folder / "pictures", progress=False, cache=False)
-
-
-READERS: dict[str, tuple[str, Callable[[Path], object]]] = {
-    "model": ("run/model.safetensors", read_model),
-    "recipe": ("run/recipe.json", read_run),
-    "about": ("run/run.json", read_run),
-    "iterates": ("run/iterates.csv", read_run),
-    "checkpoint": ("kept/checkpoint.safetensors", lambda folder: lsat.Run.resume(folder / "kept", make_data())),
-    "verdicts": ("verdicts.json", lambda folder: lsat.Verdicts(folder / "verdicts.json")),
-    "npy": ("X.npy", read_arrays),
-    "idx": ("X-idx", lambda folder: read_idx(folder / "X-idx")),
-    "zipped idx": ("X-idx.gz", lambda folder: read_idx(folder / "X-idx.gz")),
-    "png": ("pictures/cat/0.png", read_pictures),
-    "csv": ("t.csv", lambda folder: lsat.datasets.from_csv(folder / "t.csv", "y", progress=False, cache=False)),
-}
-
-
-@pytest.fixture(scope="module")
-def whole(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder with files of all kinds that are spoilt one at a time."""
-    other = tmp_path_factory.mktemp("spoilt")
-    shutil.copytree(folder, other, dirs_exist_ok=True)
-    random = np.random.default_rng(0)
-    for name in ("V", "W"):
-        shutil.copy(folder / ("X.npy" if name == "V" else "y.npy"), other / f"{name}.npy")
-    write_idx(other / "X-idx.gz", np.arange(60, dtype=np.uint8).reshape(3, 4, 5))
-    for name in ("cat", "dog"):
-        (other / "pictures" / name).mkdir(parents=True)
-        for number in range(4):
-            pixels = random.integers(0, 255, (4, 5, 3), dtype=np.uint8)
-            Image.fromarray(pixels).save(other / "pictures" / name / f"{number}.png")
-    (other / "t.csv").write_text("a,b,y\n" + "".join(f"{i},{i % 5},{i % 7}.5\n" for i in range(30)))
-    return other
-
-
-@pytest.fixture
-def not_much_memory() -> Iterator[None]:
-    """Fail where reading a small file takes more than 256 MB."""
-    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    yield
-    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 256 * 2**10  # KiB
-
-
-@pytest.mark.parametrize("kind", READERS)
-@pytest.mark.filterwarnings("ignore::pandas.errors.DtypeWarning")
-def test_a_spoilt_file_is_read_or_refused(kind: str, whole: Path, not_much_memory: None) -> None:
-    name, read = READERS[kind]
-    path = whole / name
-    raw = path.read_bytes()
-    count = 12 if kind in ("checkpoint", "recipe") else 25
-
-    @settings(often, max_examples=count * TIMES)
-    @given(spoilt(raw))
-    def attempt(content: bytes) -> None:
-        path.write_bytes(content)
-        refusal = None
-        try:
-            read(whole)
-        except ValueError as error:
-            refusal = error
-        TRIED["read" if refusal is None else "refused"] += 1
-        if refusal is not None:
-            where = traceback.extract_tb(refusal.__traceback__)[-1].filename
-            assert "lsat_explorer" in where, f"{where} says {refusal}"
-
-    try:
-        attempt()
-    finally:
-        path.write_bytes(raw)
-    read(whole)

@@ -1,6 +1,6 @@
 """Recipes from strangers: any text gives a recipe or a ValueError, and reading it touches nothing else.
 
-`LSAT_FUZZ=50 pytest tests/test_recipe_fuzz.py` (`make fuzz`) tries fifty times as many.
+`LSAT_FUZZ_SECONDS=300 pytest tests/test_recipe_fuzz.py` (`make fuzz`) tries others until so many seconds are over.
 """
 
 from __future__ import annotations
@@ -13,17 +13,17 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from itertools import count
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, example, given, settings
+from hypothesis import HealthCheck, example, given, seed, settings
 from hypothesis import strategies as st
 
 import lsat_explorer as lsat
 from lsat_explorer.model.piece import REGISTRY
-from reliability import record
+from telling import SECONDS, telling
 
-TIMES = int(os.environ.get("LSAT_FUZZ", "1"))
 TRIED: Counter[str] = Counter()
 RECIPES = (
     lsat.Recipe(),
@@ -42,13 +42,7 @@ RECIPES = (
 TEXTS = tuple(recipe.to_json() for recipe in RECIPES)
 
 
-@pytest.fixture(autouse=True, scope="module")
-def told() -> Iterator[None]:
-    """Say at the end how many texts were tried."""
-    began = time.perf_counter()
-    yield
-    tried, found = f"{sum(TRIED.values()):,} texts", f"{TRIED['read']:,} read, {TRIED['refused']:,} refused"
-    record("spoilt recipes", tried, f"{found}, nothing opened or imported", time.perf_counter() - began)
+told = telling("spoilt recipes", "texts", TRIED, "nothing opened or imported")
 
 
 FORBIDDEN = ("open", "exec", "compile", "import", "socket", "subprocess", "os.", "shutil", "urllib", "ctypes", "pickle")
@@ -148,7 +142,7 @@ def read(text: str) -> None:
     compile(recipe.to_source(), "recipe", "exec")
 
 
-often = settings(max_examples=1500 * TIMES, deadline=None, suppress_health_check=list(HealthCheck))
+often = settings(max_examples=3000, deadline=None, suppress_health_check=list(HealthCheck))
 
 
 @often
@@ -158,10 +152,23 @@ def test_a_spoilt_recipe_is_read_or_refused(text: str) -> None:
     read(text)
 
 
+anything = st.text(max_size=60) | values.map(json.dumps)
+
+
 @often
-@given(st.text(max_size=60) | values.map(json.dumps))
+@given(anything)
 def test_any_text_is_read_or_refused(text: str) -> None:
     read(text)
+
+
+@pytest.mark.skipif(not SECONDS, reason="LSAT_FUZZ_SECONDS says how long")
+def test_recipes_are_read_or_refused_for_as_long_as_is_asked() -> None:
+    end = time.monotonic() + SECONDS
+    for number in count():
+        for texts in (spoilt(), anything):
+            if time.monotonic() > end:
+                return
+            seed(number)(settings(often, database=None)(given(texts)(read)))()
 
 
 def test_the_watch_hears_what_is_opened() -> None:

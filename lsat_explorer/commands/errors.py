@@ -43,7 +43,8 @@ def user_input() -> Iterator[None]:
     Raises
     ------
     CommandError
-        In place of ValueError and OSError, with the same sentence and exit code 2, and of NotEnoughMemory, code 1.
+        In place of ValueError and OSError, with the same sentence and exit code 2, and of NotEnoughMemory and of a
+        package that is not installed, code 1.
     """
     try:
         yield
@@ -52,5 +53,5 @@ def user_input() -> Iterator[None]:
         raise CommandError(sentence) from error
     except ValueError as error:
         raise CommandError(str(error)) from error
-    except NotEnoughMemory as error:
+    except (NotEnoughMemory, ModuleNotFoundError) as error:
         raise CommandError(str(error), FAILURE) from error

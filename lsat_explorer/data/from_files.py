@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import TYPE_CHECKING, Any, BinaryIO, Unpack, cast
 
 from tqdm import tqdm
 
@@ -15,14 +15,13 @@ from lsat_explorer.data.calls import call_of
 from lsat_explorer.data.data import Data
 from lsat_explorer.data.division import Division
 from lsat_explorer.data.frames import rows_of_frame
-from lsat_explorer.data.sources import parquet_files
+from lsat_explorer.data.packed import lines_of
+from lsat_explorer.data.parquet import batches, frame_of, parquet_files, refuse_bomb
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["from_csv", "from_parquet"]
-
-_COMPRESSED = {".gz": "gzip", ".bz2": "bz2", ".xz": "xz", ".zip": "zip", ".zst": "zstd"}
 
 
 def from_csv(
@@ -71,7 +70,7 @@ def from_csv(
         When there is no such file.
     ValueError
         For a column that is not there or named for two purposes, text of more than 100 different values, what is no
-        CSV in UTF-8, and as in `Data.from_arrays`.
+        CSV in UTF-8, is damaged or unpacks to far more than its file, and as in `Data.from_arrays`.
 
     Examples
     --------
@@ -125,7 +124,7 @@ def from_parquet(
     FileNotFoundError
         When there is no such file.
     ValueError
-        As in `from_csv`, and for a file that is damaged.
+        As in `from_csv`, and for a file that is damaged or promises far more than it can hold.
     ModuleNotFoundError
         Without the package of ``lsat_explorer[scale]``.
     """
@@ -172,45 +171,51 @@ def _divided(
 def _read_csv(path: Path, separator: str, progress: bool) -> pd.DataFrame:
     import pandas as pd
 
-    size = path.stat().st_size
-    compression: Any = _COMPRESSED.get(path.suffix)
     shown: dict[str, Any] = {"desc": f"reading {path.name}", "unit": "B", "unit_scale": True, "disable": not progress}
     # Without a buffer there is `read` alone: some versions of pandas would take `read1`, past the bar.
-    with open(path, "rb", buffering=0) as file, tqdm.wrapattr(file, "read", total=size, **shown) as wrapped:
-        followed: Any = wrapped
+    with (
+        open(path, "rb", buffering=0) as file,
+        tqdm.wrapattr(file, "read", total=path.stat().st_size, **shown) as followed,
+        lines_of(path, cast(BinaryIO, followed), separator) as lines,
+    ):
         try:
-            frame: pd.DataFrame = pd.read_csv(followed, sep=separator, compression=compression)
+            frame: pd.DataFrame = pd.read_csv(lines, sep=separator, compression=None)
         except UnicodeDecodeError:
             raise ValueError(
                 f"{path} is not encoded as UTF-8; save it so first, for instance by Path('new.csv').write_text("
                 f"Path('old.csv').read_text(encoding='latin-1'), encoding='utf-8') where it is Latin-1"
             ) from None
-        except (ValueError, EOFError, OSError) as error:
+        except ValueError as error:
+            if str(path) in str(error):  # of ours
+                raise
             reason = " ".join(str(error).split()).rstrip(".")
             raise ValueError(f"{path} is no CSV that can be read ({reason}); look at its lines and separator") from None
+    if isinstance(frame.index, pd.MultiIndex):
+        entries = frame.index.nlevels + frame.shape[1]
+        raise ValueError(
+            f"{path} has {entries:,} entries in a line and {frame.shape[1]:,} names in the first, expected a name for "
+            f"each; look at its lines and separator"
+        )
     return frame
 
 
 def _read_parquet(parts: Sequence[tuple[Path, Any]], progress: bool) -> pd.DataFrame:
     import pyarrow as arrow
 
+    refuse_bomb(parts)
     total = sum(part.metadata.num_rows for _, part in parts)
-    batches: list[Any] = []
+    read: list[Any] = []
     with tqdm(
         total=total, disable=not progress, desc=f"reading {parts[0][0].name}", unit="row", unit_scale=True
     ) as bar:
         for path, part in parts:
-            try:
-                for batch in part.iter_batches():
-                    batches.append(batch)
-                    bar.update(batch.num_rows)
-            except OSError as error:
-                raise ValueError(f"{path} is no whole Parquet file ({error}); write or fetch it again") from None
+            for batch in batches(path, part):
+                read.append(batch)
+                bar.update(batch.num_rows)
     try:
-        table = arrow.Table.from_batches(batches, parts[0][1].schema_arrow)
+        table = arrow.Table.from_batches(read, parts[0][1].schema_arrow)
     except arrow.ArrowInvalid as error:
         raise ValueError(
             f"the files beside {parts[0][0]} have other columns ({error}); give files of one kind"
         ) from None
-    frame: pd.DataFrame = table.to_pandas()
-    return frame
+    return frame_of(table, parts[0][0])

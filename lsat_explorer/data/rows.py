@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import shutil
 import tempfile
 import weakref
 from collections.abc import Iterator, Sequence
@@ -98,6 +99,10 @@ class _Pass:
 
     def _copied(self, source: Source, folder: str | Path | None) -> RowsOnDisk:
         with _new_file(folder) as (path, file):
+            if source.promised > (free := shutil.disk_usage(path.parent).free):
+                raise _full(
+                    path, self.word, f"they take {source.promised / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free"
+                )
             count, width, dtype = 0, 0, source.dtype
             for number, (X, y) in enumerate(source.chunks()):
                 if not len(y):
@@ -149,7 +154,11 @@ def _room(path: Path, word: str, written: int) -> Iterator[None]:
         # numpy says that it wrote less than it should, and not why.
         if error.errno not in (errno.ENOSPC, errno.EDQUOT, None):
             raise
-        raise NotEnoughDisk(
-            f"{path.parent} has no room for the {word} rows: {written / 1e6:,.0f} MB of them were written; give "
-            f"Data.from_rows(folder=…) a folder on a disk with more room."
-        ) from error
+        raise _full(path, word, f"{written / 1e6:,.0f} MB of them were written") from error
+
+
+def _full(path: Path, word: str, found: str) -> NotEnoughDisk:
+    return NotEnoughDisk(
+        f"{path.parent} has no room for the {word} rows: {found}; give Data.from_rows(folder=…) a folder on a disk "
+        f"with more room."
+    )

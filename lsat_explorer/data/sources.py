@@ -12,9 +12,10 @@ import numpy as np
 
 from lsat_explorer.data.on_disk import PASS_BYTES, RowsOnDisk
 from lsat_explorer.data.on_workers import Partitions, is_dask
+from lsat_explorer.data.parquet import batches, frame_of, open_parquet
 from lsat_explorer.data.tables import shown
 
-__all__ = ["Source", "as_source", "parquet_files"]
+__all__ = ["Source", "as_source"]
 
 _IN_PLACE = (np.dtype(np.float32), np.dtype(np.float64))
 _UNREADABLE = (ValueError, TypeError, EOFError, SyntaxError, TokenError, RecursionError, OverflowError)
@@ -27,13 +28,14 @@ class Source:
     """Rows of one split: ``chunks`` makes an iterator of pairs (X, y).
 
     Where the file of the inputs can be used as it is, it is ``file``, and ``outcome`` holds all of y. ``dtype`` is that
-    of the inputs, where it is known before they are read.
+    of the inputs, where it is known before they are read, and ``promised`` the bytes that they will take, or 0.
     """
 
     chunks: Callable[[], Iterator[tuple[Any, Any]]]
     dtype: np.dtype | None = None
     file: RowsOnDisk | None = None
     outcome: Any = field(default=None, repr=False)
+    promised: int = 0
 
 
 def as_source(given: Any, target: str | Sequence[str] | None, word: str) -> Source | Partitions:
@@ -89,9 +91,22 @@ def _pair(X: Any, y: Any, word: str) -> Source:
         rows = X.iloc if hasattr(X, "iloc") else X
         outcome = y.iloc if hasattr(y, "iloc") else y
         for start in range(0, X.shape[0], step):
-            yield rows[start : start + step], outcome[start : start + step]
+            some = slice(start, min(start + step, X.shape[0]))
+            yield _sliced(rows, some, f"{word} X"), outcome[some]
 
     return Source(chunks, file=file, outcome=y)
+
+
+def _sliced(X: Any, some: slice, what: str) -> Any:
+    """Return some rows of an array that reads them from a store, such as one of zarr or h5py."""
+    try:
+        return X[some]
+    except (RuntimeError, OSError, ValueError, TypeError, LookupError, MemoryError) as error:
+        reason = (str(error).splitlines() or [type(error).__name__])[0].rstrip(".")
+        raise ValueError(
+            f"{what}: the {type(X).__name__} gives no rows {some.start:,} to {some.stop - 1:,} ({reason}); what it is "
+            f"read from may be damaged: write or fetch it again"
+        ) from error
 
 
 def _named(X: Any, y: Any) -> tuple[tuple[str, Any], tuple[str, Any]]:
@@ -129,7 +144,8 @@ def _parquet(path: Path, target: str | Sequence[str] | None, word: str) -> Sourc
     parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not parts or not parts[0].exists():
         raise ValueError(f"there is no Parquet at {path} for the {word} rows; give a file, or a folder of *.parquet")
-    kinds = [{field.name: str(field.type) for field in _open(part).schema_arrow} for part in parts]
+    opened = [open_parquet(part) for part in parts]
+    kinds = [{field.name: str(field.type) for field in part.schema_arrow} for part in opened]
     names = [[name for name in its if not name.startswith("__index_level_")] for its in kinds]
     for part, its in zip(parts, names, strict=True):
         absent = next((name for name in [*targets, *names[0]] if name not in its), None)
@@ -142,42 +158,10 @@ def _parquet(path: Path, target: str | Sequence[str] | None, word: str) -> Sourc
     def chunks() -> Iterator[tuple[Any, Any]]:
         step = max(1, PASS_BYTES // (8 * max(len(columns), 1)))
         for part in parts:
-            try:
-                for batch in _open(part).iter_batches(step, columns=[*columns, *targets]):
-                    frame = batch.to_pandas()
-                    yield frame[columns], frame[targets]
-            except OSError as error:  # as Arrow calls what is damaged
-                raise _damaged(part, error) from None
+            for batch in batches(part, open_parquet(part), step, [*columns, *targets]):
+                frame = frame_of(batch, part, index=False)
+                yield frame[columns], frame[targets]
 
-    return Source(chunks, np.dtype(np.float32 if single else np.float64))
-
-
-def parquet_files(path: Path) -> list[tuple[Path, Any]]:
-    """Return the Parquet file at a path, or those of a folder in the order of their names, opened.
-
-    Raises
-    ------
-    ValueError
-        When the folder has none, or one is damaged.
-    """
-    paths = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
-    if not paths:
-        raise ValueError(f"there is no Parquet in {path}; give a file, or a folder of *.parquet")
-    return [(part, _open(part)) for part in paths]
-
-
-def _open(path: Path) -> Any:
-    try:
-        import pyarrow as arrow
-        import pyarrow.parquet as parquet
-    except ImportError:
-        raise ModuleNotFoundError("Parquet is read by pyarrow: pip install 'lsat_explorer[scale]'.") from None
-    try:
-        return parquet.ParquetFile(path)
-    except (arrow.ArrowInvalid, OSError) as error:
-        raise _damaged(path, error) from None
-
-
-def _damaged(path: Path, error: Exception) -> ValueError:
-    reason = str(error).splitlines()[0].rstrip(".")
-    return ValueError(f"{path} is no whole Parquet file ({reason}); it may be cut off: write or fetch it again")
+    rows = sum(part.metadata.num_rows for part in opened)
+    dtype = np.dtype(np.float32 if single else np.float64)
+    return Source(chunks, dtype, promised=rows * len(columns) * dtype.itemsize)
