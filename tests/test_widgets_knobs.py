@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from typing import Any
 
 import pytest
 
 import lsat_explorer as lsat
+from lsat_explorer.model.choices import EarlyStopping, Method
+from lsat_explorer.model.hyper_penalties import HyperPenalty
+from lsat_explorer.model.losses import Loss
+from lsat_explorer.model.piece import REGISTRY
 from lsat_explorer.widgets.knobs import knobs, set_knob
+from pieces import examples
+
+WITH_NUMBERS = (HyperPenalty, Loss, Method, EarlyStopping)
 
 WEIGHTING = lsat.recipes.paper_weighting()
 RECIPES = {
@@ -19,6 +27,13 @@ RECIPES = {
     "weighting": WEIGHTING,
     "bfgs": lsat.Recipe(method=lsat.MultiStart(lsat.LBFGS()), loss=lsat.Huber()),
     "search": lsat.Recipe(method=lsat.LineSearch(), early_stopping=lsat.EarlyStopping()),
+    "robust": WEIGHTING.replace(
+        loss=lsat.Bisquare(),
+        hyper_penalties={
+            "data_weights.log_weight": lsat.AbsoluteValue(0.1),
+            "featurizer.mask": lsat.Cardinality(0.3),
+        },
+    ),
     "boxes": WEIGHTING.replace(
         hyper_penalties={
             "regularizer.smooth.log_weight": lsat.Box(-3.0, 3.0),
@@ -36,6 +51,8 @@ def test_the_papers_weighting_has_its_lambda_and_the_methods_numbers() -> None:
         ("method/step", 1.0, True, "method"),
         ("method/tolerance", 1e-4, True, "method"),
         ("method/max_iterations", 250, True, "method"),
+        ("method/grow", 1.2, True, "method"),
+        ("method/shrink", 0.5, False, "method"),
     ]
 
 
@@ -60,11 +77,32 @@ def test_every_slider_reaches_its_value_and_says_what_it_is(name: str, knob: Any
     assert "{" not in knob.label + knob.meaning
 
 
+ONLY_AT_THE_START = {
+    "Grid": {"low", "high", "points"},
+    "MultiStart": {"starts", "spread"},
+}
+"""Numbers that say where a search looks, which it takes up when it begins: they are set in the text of the recipe."""
+
+
+@pytest.mark.parametrize("name", [name for name, kind in REGISTRY.items() if issubclass(kind, WITH_NUMBERS)])
+def test_every_number_of_every_piece_has_a_slider(name: str) -> None:
+    kind = REGISTRY[name]
+    place = {HyperPenalty: "hyper_penalties", Loss: "loss", Method: "method", EarlyStopping: "early_stopping"}
+    part = next(part for base, part in place.items() if issubclass(kind, base))
+    found = set()
+    numbers = {f.name for f in fields(kind) if re.fullmatch(r"(float|int|bool)( \| None)?", str(f.type))}
+    for piece in [*examples(kind), *([kind(step=2.0)] if "step" in numbers else [])]:  # no step is estimated, not set
+        recipe = lsat.Recipe(**{part: {"data_weights.log_weight": piece} if part == "hyper_penalties" else piece})
+        found |= {knob.path.split("/")[-1] for knob in knobs(recipe) if knob.path.split("/")[0] == part}
+    assert numbers - ONLY_AT_THE_START.get(name, set()) <= found
+
+
 def test_every_method_has_sliders_for_its_stopping() -> None:
     assert [knob.path for knob in knobs(RECIPES["bfgs"])] == [
         "loss/threshold",
         "method/method/tolerance",
         "method/method/max_iterations",
+        "method/method/memory",
     ]
     stopping = ["method/tolerance", "method/max_iterations", "early_stopping/patience"]
     assert [knob.path for knob in knobs(RECIPES["search"])] == stopping

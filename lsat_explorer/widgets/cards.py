@@ -112,7 +112,7 @@ def cards(recipe: Recipe, omega: Omega | None = None, widths: Mapping[str, int] 
     }
 
 
-_ON_SLIDERS = ("step", "tolerance", "max_iterations")
+_ON_SLIDERS = ("step", "tolerance", "max_iterations", "grow", "shrink", "memory")
 
 
 def _members(piece: Any) -> Iterator[tuple[str, Piece]]:

@@ -129,6 +129,13 @@ _METHOD_RULES = {
         "iterations",
         whole=True,
     ),
+    "grow": _Rule(1, 4, True, "step growth", "The step size is multiplied by this after an accepted step.", "ratio"),
+    "shrink": _Rule(
+        0.05, 0.95, False, "step cut", "The step size is multiplied by this after a rejected step.", "ratio"
+    ),
+    "memory": _Rule(
+        1, 50, True, "memory", "Last steps from which the curvature of the objective is estimated.", "steps", whole=True
+    ),
 }
 for _method in ("ProximalGradient", "LineSearch", "LBFGS"):
     _RULES |= {(_method, _field): _rule for _field, _rule in _METHOD_RULES.items()}

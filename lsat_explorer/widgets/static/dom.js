@@ -34,6 +34,18 @@ const sliderValue = ({ low, high, log, whole }, position) => {
   const value = log ? Math.exp(Math.log(low) + share * (Math.log(high) - Math.log(low))) : low + share * (high - low);
   return whole ? Math.max(log ? 1 : low, Math.round(value)) : Number(value.toPrecision(3));
 };
+// Keys move a slider by a hundredth of its way, and never by so little that the number would be rounded back.
+const sliderKeys = (slider, scale, move) => {
+  slider.addEventListener("keydown", (event) => {
+    event.stopPropagation(); // or the notebook's command mode takes the key
+    const by = { ArrowLeft: -1, ArrowDown: -1, ArrowRight: 1, ArrowUp: 1, PageDown: -10, PageUp: 10 }[event.key];
+    if (by === undefined) return;
+    event.preventDefault();
+    const { whole, low, high } = scale, before = sliderValue(scale, Number(slider.value));
+    const next = sliderValue(scale, Math.min(POSITIONS, Math.max(0, Number(slider.value) + (by * POSITIONS) / 100)));
+    move(whole && next === before ? Math.min(high, Math.max(low, before + Math.sign(by))) : next);
+  });
+};
 
 // Follow traits of a model while a view lives; returns what ends it.
 const follow = (model, handlers) => {

@@ -34,11 +34,13 @@ const line = (knob, send, say, fixed) => {
     say("");
     send(knob.path, next);
   };
-  slider.addEventListener("input", () => {
-    show(sliderValue(knob, Number(slider.value)));
+  const move = (next) => {
+    show(next);
     clearTimeout(timer);
     timer = setTimeout(() => now(value), SETTLE);
-  });
+  };
+  slider.addEventListener("input", () => move(sliderValue(knob, Number(slider.value))));
+  sliderKeys(slider, knob, move);
   const typed = () => {
     if (!edited) return;
     edited = false;
@@ -62,7 +64,6 @@ const line = (knob, send, say, fixed) => {
       show(value);
     }
   });
-  slider.addEventListener("keydown", (event) => event.stopPropagation());
   reset.addEventListener("click", () => {
     show(knob.start);
     now(knob.start);

@@ -65,11 +65,13 @@ const startRow = (ask) => {
     else ask({ path, weight: field.value });
     if (!(next > 0)) show(value);
   };
-  slider.addEventListener("input", () => {
-    show(sliderValue(WEIGHT, Number(slider.value)));
+  const move = (next) => {
+    show(next);
     clearTimeout(timer);
     timer = setTimeout(() => send(value), SETTLE);
-  });
+  };
+  slider.addEventListener("input", () => move(sliderValue(WEIGHT, Number(slider.value))));
+  sliderKeys(slider, WEIGHT, move);
   field.addEventListener("input", () => { edited = true; });
   field.addEventListener("change", typed);
   field.addEventListener("keydown", (event) => {
