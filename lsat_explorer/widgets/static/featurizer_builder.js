@@ -12,7 +12,7 @@ function render({ model, el }) {
   const facts = dom("span", { class: "lsat-muted lsat-features-counts" });
   const undo = button("Undo", "Undo", "undo", () => send({ do: "undo" }));
   const redo = button("Redo", "Redo", "redo", () => send({ do: "redo" }));
-  const code = copyButton("Copy as code", () => model.get("_shown").code);
+  const code = copyButton("Copy features", () => model.get("_shown").code);
   code.title = "The featurizer as Python, with what is held";
   const dot = dom("span", { class: "lsat-dot" });
   const sentence = dom("span", { role: "status", "aria-live": "polite" });

@@ -133,7 +133,7 @@ function verdictKeys(model) {
 function verdictLine(model, set, { undo, redo }) {
   const words = dom("span", { role: "status" }), file = dom("span", { class: "lsat-muted" });
   const problem = dom("span", { class: "lsat-error", role: "alert" });
-  const code = copyButton("Copy as code", () => model.get("_source"));
+  const code = copyButton("Copy verdicts", () => model.get("_source"));
   code.title = "Copy the verdicts as Python. In Python they are browser.verdicts: .table(), .indices(), .weights(data), "
     + ".relabelled(data), .applied(data)";
   const solve = titled("Re-solve with my verdicts", "", () => set("_solving", !model.get("_solving")));
