@@ -215,7 +215,7 @@ def test_a_featurizer_of_very_many_chunks_is_prepared_on_some_rows(monkeypatch) 
 def test_a_chunk_takes_the_memory_that_it_may(data: lsat.Data) -> None:
     # a row: twice 12 inputs of 8 bytes, and twice 13 features of 8
     problem = lsat.Problem(lsat.Recipe(engine=lsat.Chunks(memory="20 kB")), data)
-    assert [cut.stop - cut.start for cut in problem.parts[0].rows._cuts] == [50, 50, 50, 50]
+    assert [cut.stop - cut.start for cut in problem.parts[0].rows._reads] == [50, 50, 50, 50]
     with pytest.raises(ValueError, match="memory is '512', expected a size"):
         lsat.Chunks(memory="512")
     with pytest.raises(ValueError, match="give one of them"):

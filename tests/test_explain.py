@@ -172,7 +172,7 @@ def test_more_than_a_thousand_validation_rows_tell_the_error_by_a_thousand(monke
     fit = training_fit(models["classes"])
     monkeypatch.setattr("lsat_explorer.explain.weights._SAMPLE", 5)
     chosen = torch.tensor([0, 6, 12, 18, 24])
-    (shares,) = [effect for _, _, effect in contributions(fit, chosen)]
+    shares = contributions(fit, chosen)
     found = explain.effect_on_validation(models["classes"]).effect_error
     np.testing.assert_allclose(found, shares.std(1) / math.sqrt(N), rtol=1e-4)
     assert len(data.validation) == N

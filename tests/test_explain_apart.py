@@ -63,6 +63,8 @@ def test_what_if_and_attribution_are_those_of_rows_in_memory(pair, monkeypatch) 
         found, expected = (lsat.explain.what_if(run.model, **change) for run in (ours, theirs))
         assert found.after.loss == pytest.approx(expected.after.loss, rel=1e-8)
         assert found.before.error == pytest.approx(expected.before.error)
+    effects = [lsat.explain.effect_on_validation(run.model) for run in (ours, theirs)]
+    np.testing.assert_allclose(*effects, rtol=1e-4, atol=1e-9)  # standard errors are products in float32
     doubts = [lsat.explain.label_doubt(run.model) for run in (ours, theirs)]
     np.testing.assert_allclose(doubts[0].doubt, doubts[1].doubt, rtol=1e-6)
 

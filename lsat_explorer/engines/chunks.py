@@ -25,13 +25,15 @@ class ChunkRows(RowsHere):
     """Inputs and targets of one split, a chunk of rows at a time as `MemoryRows`.
 
     The inputs stay where they are, in the host's memory or on disk. Each pass reads them in order, and the
-    next chunk while the present one is worked on. Features are formed anew on every pass; what stands still is summed
-    once. The numbers are those of `MemoryRows`, but for the order of sums.
+    next chunks while the present ones are worked on. Features are formed anew on every pass; what stands still is
+    summed once. The numbers are those of `MemoryRows`, but for the order of sums.
 
     Parameters
     ----------
     rows : int
         Number of rows whose features are held at a time.
+    ahead : int
+        Number of such chunks that are read at a time: each hand-over between threads may wait for a core.
     prepared, inputs, targets, omega, moving, precision, device, log_weight, check
         As for `MemoryRows`.
     """
@@ -39,6 +41,7 @@ class ChunkRows(RowsHere):
     def __init__(
         self,
         rows: int,
+        ahead: int,
         prepared: Prepared,
         inputs: Tensor,
         targets: Tensor,
@@ -53,7 +56,8 @@ class ChunkRows(RowsHere):
         how: dict[str, Any] = {"precision": precision, "device": device, "log_weight": log_weight, "check": check}
         super().__init__(prepared.columns(), moving, targets, **how)
         self._inputs = inputs
-        self._cuts = [slice(start, min(start + rows, len(inputs))) for start in range(0, len(inputs), rows)]
+        self._rows, reads = rows, rows * ahead
+        self._reads = [slice(start, min(start + reads, len(inputs))) for start in range(0, len(inputs), reads)]
         self._prepared, self._held, self._moving = prepared, omega, moving
         self._precision, self._device = precision, device
 
@@ -69,20 +73,24 @@ class ChunkRows(RowsHere):
         return chunk
 
     def _parts(self) -> Iterator[tuple[slice, MemoryRows]]:
-        """Yield chunks of rows, each until the next, which is read meanwhile."""
-        # Two buffers for the whole pass: what is taken and freed chunk by chunk leaves holes between what stays.
-        most = max(cut.stop - cut.start for cut in self._cuts)
+        """Yield chunks of rows, each until the next; those to come are read meanwhile."""
+        # The same buffers for the whole pass: what is taken and freed chunk by chunk leaves holes between what stays.
+        most = max(read.stop - read.start for read in self._reads)
+        width = self.targets.shape[1] + sum(self._prepared.parts[name].width for name in self.still)
+        together = torch.empty(min(most, self._rows), width, dtype=self.dtype, device=self._device)
         buffers = [torch.empty(most, self._inputs.shape[1], dtype=self._inputs.dtype) for _ in range(2)]
         with ThreadPoolExecutor(1, "rows") as reader:
-            coming = reader.submit(self._read, self._cuts[0], buffers[0])
-            for number, rows in enumerate(self._cuts):
+            coming = reader.submit(self._read, self._reads[0], buffers[0])
+            for number, read in enumerate(self._reads):
                 self._check()
                 inputs = coming.result()
-                if number + 1 < len(self._cuts):
-                    coming = reader.submit(self._read, self._cuts[number + 1], buffers[(number + 1) % 2])
-                yield rows, self._part(rows, inputs)
+                if number + 1 < len(self._reads):
+                    coming = reader.submit(self._read, self._reads[number + 1], buffers[(number + 1) % 2])
+                for start in range(read.start, read.stop, self._rows):
+                    rows = slice(start, min(start + self._rows, read.stop))
+                    yield rows, self._part(rows, inputs[start - read.start : rows.stop - read.start], together)
 
-    def _part(self, rows: slice, inputs: Tensor) -> MemoryRows:
+    def _part(self, rows: slice, inputs: Tensor, together: Tensor) -> MemoryRows:
         part = MemoryRows(
             self._prepared,
             inputs,
@@ -94,6 +102,7 @@ class ChunkRows(RowsHere):
             log_weight=None if self._log_weight is None else self._log_weight[rows],
             seldom=True,
             fleeting=True,
+            together=together,
             check=self._check,
         )
         return part.precisely() if self._precise else part

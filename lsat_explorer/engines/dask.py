@@ -105,9 +105,14 @@ class DaskRows(RowSums):
         for number, cut in enumerate(self._cuts):
             yield cut, self._each("over", moving, lambda cut: (torch.clone,), only=number)[0]
 
-    def over(self, moving: Moving, work: Callable[[Tensor], Tensor]) -> Tensor:
+    def over(self, moving: Moving, work: Callable[..., Tensor], *by_row: Tensor) -> Tensor:
         """Return ``work`` (r, …) of all rows' features (r, n) in float64, which stay where they are."""
-        return torch.cat(self._each("over", moving, lambda cut: (work,)))
+        return torch.cat(self._each("over", moving, lambda cut: (work, *(one[cut] for one in by_row))))
+
+    def back(self, moving: Moving, values: Tensor) -> Tensor:
+        """Return Xᵀ ``values`` (n, q) from float64 (N, q), every product in float64."""
+        found: Tensor = self._sum("back", moving, lambda cut: (values[cut],))
+        return found
 
     def gram(self, moving: Moving, weight: Tensor) -> Tensor:
         """Return Xᵀ diag(``weight``) X (n, n), every product in float64; weights (N,) may have any sign."""

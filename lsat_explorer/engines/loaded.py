@@ -22,8 +22,9 @@ from .row_sums import RowSums
 
 __all__ = ["load_rows", "rows_to_prepare"]
 
-_AT_ONCE = 2**25
-"""Bytes of a chunk on a CPU beyond which products are no faster, and taking its memory anew costs more than they do."""
+_AT_ONCE, _AHEAD = 2**24, 4
+"""Bytes of a chunk on a CPU beyond which products are no faster, for its features leave the caches between them; and
+the most chunks that are read at a time."""
 
 _PREPARED = 100_000
 """Most rows that a featurizer is prepared on where they come in chunks, or are with workers."""
@@ -48,10 +49,12 @@ def load_rows(
         n = sum(block.width for block in prepared.parts.values())
         held = max(options["precision"].rows.itemsize, inputs.element_size())
         row = 2 * inputs.shape[1] * inputs.element_size() + 2 * n * held  # a block is formed before it is put in place
-        rows = engine.rows_of(row)
+        rows, ahead = engine.rows_of(row), 1
         if engine.memory is not None and options["device"].type == "cpu":
+            most = rows
             rows = min(rows, max(_AT_ONCE // row, CHUNK))
-        return ChunkRows(rows, prepared, inputs, targets, omega, moves, **options)
+            ahead = min(most // rows, _AHEAD)
+        return ChunkRows(rows, ahead, prepared, inputs, targets, omega, moves, **options)
     return MemoryRows(prepared, inputs, targets, omega, moves, seldom=seldom, **options)
 
 

@@ -59,6 +59,8 @@ class MemoryRows(RowsHere):
     fleeting : bool
         Whether the rows are gone after one pass: blocks are then formed only where the pass asks for them, and no
         second copy is made to multiply faster.
+    together : Tensor (≥ N, n_s + m), optional
+        Where still blocks, of n_s columns in all, and the targets are put side by side as they are formed.
     check : callable
         Called between row chunks; raises `Interrupted` to end the work.
     """
@@ -76,6 +78,7 @@ class MemoryRows(RowsHere):
         log_weight: Tensor | None = None,
         seldom: bool = False,
         fleeting: bool = False,
+        together: Tensor | None = None,
         check: Callable[[], None] = never,
     ) -> None:
         how: dict[str, Any] = {"precision": precision, "device": device, "log_weight": log_weight, "check": check}
@@ -86,6 +89,7 @@ class MemoryRows(RowsHere):
         self._computed: dict[str, Tensor] = {}
         self._still: dict[str, Any] = {}
         self._repeated: Stairs | Side | None = None
+        self._together = None if together is None else together[: len(self)]
         if not fleeting:
             for name in self.columns:
                 self._stored(name)
@@ -100,9 +104,14 @@ class MemoryRows(RowsHere):
 
     def _formed(self, name: str) -> Any:
         block, local = self._prepared[name], within(name, self._held)
-        inputs = self._inputs if block.looks else self._inputs[:, :1]
+        # What looks at no inputs is not to wait for one number of each row.
+        inputs = self._inputs if block.looks else self._inputs[:1, :1].expand(len(self._inputs), 1)
         if name in self.moves:
             return self._by_chunks(block, local, inputs, True)
+        if self._together is not None:
+            start = sum(self._prepared[other].width for other in self.still[: self.still.index(name)])
+            place = self._together[:, start : start + block.width]
+            return place.copy_(inputs) if block.passes_inputs else self._by_chunks(block, local, inputs, False, place)
         if block.light:
             inputs = inputs.to(self._device)
             passes = block.passes_inputs and inputs.dtype == self.dtype
@@ -115,14 +124,16 @@ class MemoryRows(RowsHere):
                 return read if thin is None else thin
         return self._by_chunks(block, local, inputs, False)
 
-    def _by_chunks(self, block: Block, omega: Omega, inputs: Tensor, moves: bool) -> Tensor:
-        result = torch.empty(0, dtype=self.dtype, device=self._device)
+    def _by_chunks(
+        self, block: Block, omega: Omega, inputs: Tensor, moves: bool, place: Tensor | None = None
+    ) -> Tensor:
+        result = torch.empty(0, dtype=self.dtype, device=self._device) if place is None else place
         chunk = max(_LEAST, _NUMBERS // max(inputs.shape[1], 1))
         for start in range(0, len(inputs), chunk):
             self._check()
             computed = block.precompute(inputs[start : start + chunk].to(self._device).double())
             rows = computed if moves else block.features(omega, computed)
-            if not start:  # the first chunk tells the width
+            if place is None and not start:  # the first chunk tells the width
                 result = result.new_empty(len(inputs), *rows.shape[1:])
             result[start : start + len(rows)] = rows
         return result
@@ -138,11 +149,18 @@ class MemoryRows(RowsHere):
     def _blocks(self, moving: Moving) -> dict[str, Any]:
         return {n: moving.blocks[n] if n in self.moves else self._stored(n) for n in self.columns}
 
+    def _side(self, moving: Moving) -> list[Any]:
+        """Return X in as few blocks as it lies in."""
+        blocks = list(self._blocks(moving).values())
+        return blocks if self.moves or self._together is None else [self._together[:, : self.shape[0]]]
+
     def predict(self, moving: Moving, theta: Tensor) -> Tensor:
         """Return X θ (N, m) in the rows' dtype."""
         self._check()
-        blocks = self._blocks(moving)
         theta = theta.to(self.dtype)
+        if self._together is not None and not self.moves:
+            return multiply(self._side(moving)[0], theta)
+        blocks = self._blocks(moving)
         if any(isinstance(block, AsRead) for block in blocks.values()):
             return self._predict_read(Side(list(blocks.values())), theta)
         total: Tensor | None = None
@@ -166,12 +184,12 @@ class MemoryRows(RowsHere):
     def transposed(self, moving: Moving, rows: Tensor) -> Tensor:
         """Return Xᵀ ``rows`` (n, m) in float64 from (N, m) rows."""
         rows = rows.to(self.dtype)
-        blocks = self._blocks(moving).values()
+        blocks = self._side(moving)
         return torch.cat([b.transposed_times(rows) if isinstance(b, Thin) else self._product(b, rows) for b in blocks])
 
     def chunks(self, moving: Moving) -> Iterator[tuple[slice, Tensor]]:
         """Yield rows and their features (chunk, n) in float64, a chunk at a time."""
-        sides = Side(list(self._blocks(moving).values()))
+        sides = Side(self._side(moving))
         for start in range(0, len(self), CHUNK // 2):  # half as many in twice the bytes
             self._check()
             rows = slice(start, start + CHUNK // 2)
@@ -179,14 +197,18 @@ class MemoryRows(RowsHere):
 
     def gram(self, moving: Moving, weight: Tensor) -> Tensor:
         """Return Xᵀ diag(``weight``) X (n, n), every product in float64; weights (N,) may have any sign."""
-        return gram(Side(list(self._blocks(moving).values())), weight=weight, precise=True, check=self._check)
+        return gram(Side(self._side(moving)), weight=weight, precise=True, check=self._check)
 
     def still_sum(self) -> Tensor:
         """Return [X_s, Y]ᵀ W² [X_s, Y] of the still blocks, every product in float64."""
         return gram(self._beside_targets(), weight=self._weight, precise=True, check=self._check)
 
     def _beside_targets(self) -> Side:
-        return Side([*(self._stored(name) for name in self.still), self.targets])
+        blocks = [*(self._stored(name) for name in self.still), self.targets]
+        if self._together is None:
+            return Side(blocks)
+        self._together[:, -self.targets.shape[1] :] = self.targets
+        return Side([self._together])
 
     def sums(self, moving: Moving, weight: Tensor | None, least: Tensor | None) -> Sums:
         """Return all that an evaluation needs of the rows."""

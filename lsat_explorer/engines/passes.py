@@ -44,7 +44,7 @@ class Judge(NamedTuple):
         """Judge predictions (r, m) for targets (r, m)."""
         predictions, targets = predictions.detach().double(), targets.double()
         if self.classifies:
-            wrong = (predictions.argmax(1) != targets.argmax(1)).double()
+            wrong = (targets.gather(1, predictions.argmax(1, keepdim=True)) == 0).double()  # targets are one-hot
         else:
             wrong = (predictions - targets).square().sum(1)
         error, share = wrong.sum() * self.share, self.share * len(targets)

@@ -111,9 +111,19 @@ class RowSums(ABC):
     def pull_back(self, moving: Moving, gradients: Mapping[str, list[Factors]]) -> Omega:
         """Return Σ_b ⟨∂ψ/∂X_b, ∂X_b/∂ω⟩ by entry of ω, local names, with ∂ψ/∂X_b = Σ L Rᵀ of ``gradients[b]``."""
 
-    def over(self, moving: Moving, work: Callable[[Tensor], Tensor]) -> Tensor:
-        """Return ``work`` (r, …) of chunks (r, n) of the features in float64, of all rows, where the features are."""
-        return torch.cat([work(features) for _, features in self.chunks(moving)])
+    def over(self, moving: Moving, work: Callable[..., Tensor], *by_row: Tensor) -> Tensor:
+        """Return ``work`` (r, …) of chunks (r, n) of the features in float64, of all rows, where the features are.
+
+        Its other arguments are the rows of ``by_row`` (N, …).
+        """
+        return torch.cat([work(features, *(one[rows] for one in by_row)) for rows, features in self.chunks(moving)])
+
+    def back(self, moving: Moving, values: Tensor) -> Tensor:
+        """Return Xᵀ ``values`` (n, q) from float64 (N, q), every product in float64."""
+        total = values.new_zeros(self.shape[0], values.shape[1])
+        for rows, features in self.chunks(moving):
+            total += features.mT @ values[rows]
+        return total
 
     def later(self, name: str, *arguments: Any) -> Callable[[], Any]:
         """Return a function that gives what the method ``name`` returns.

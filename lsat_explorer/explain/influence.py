@@ -7,7 +7,8 @@ With E = Y − Xθ, g_v = ∂ℓ_v/∂ŷ_v and the kernel κ_iv = x_iᵀG⁻¹x_
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -77,9 +78,12 @@ def attribution(model: FittedModel, validation_row: Any, *, data: Data | None = 
 
 
 def contributions(
-    fit: TrainingFit, chosen: Tensor, dtype: torch.dtype = torch.float64
-) -> Iterator[tuple[slice, Tensor, Tensor]]:
-    """Yield training rows, a chunk at a time, with κ_iv and −∂ℓ_v/∂ω_i for some validation rows, both (chunk, S).
+    fit: TrainingFit,
+    chosen: Tensor,
+    dtype: torch.dtype = torch.float64,
+    work: Callable[[Tensor], Tensor] = torch.clone,
+) -> Tensor:
+    """Return ``work`` (r, …) of −∂ℓ_v/∂ω_i (r, S) of chunks of training rows, for some validation rows.
 
     Parameters
     ----------
@@ -89,14 +93,20 @@ def contributions(
         Positions of the validation rows.
     dtype : torch.dtype
         Of the products with the training rows.
+    work : callable
+        A function of a module, for it may have to travel to where the features are.
     """
     right, exact = fit.features(fit.data.validation, chosen).mT, dtype is torch.float64
     images = solve_factored(fit.solution.factor, right, refine=exact).to(dtype)
     slopes = fit.slopes[chosen].to(dtype)
     factors = (-2 * fit.squared_weights[:, None] * fit.residuals).to(dtype)
-    for rows, features in fit.train.chunks(MOVES_NOT):
-        kernel = features.to(dtype) @ images
-        yield rows, kernel, kernel * (factors[rows] @ slopes.mT)
+    return fit.train.over(MOVES_NOT, partial(_contributed, images, slopes, work), factors)
+
+
+def _contributed(
+    images: Tensor, slopes: Tensor, work: Callable[[Tensor], Tensor], features: Tensor, factors: Tensor
+) -> Tensor:
+    return work((features.to(images.dtype) @ images) * (factors @ slopes.mT))
 
 
 def table(fit: TrainingFit, columns: dict[str, Any]) -> pandas.DataFrame:

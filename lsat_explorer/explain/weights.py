@@ -207,9 +207,7 @@ def effect_on_validation(model: FittedModel, *, data: Data | None = None) -> pan
 
 def effects(fit: TrainingFit) -> Tensor:
     """Return −∂ψ/∂ω_i (k,): k n m work."""
-    slopes, total = fit.slopes / len(fit.validation), torch.zeros_like(fit.solution.theta)
-    for rows, features in fit.validation.chunks(MOVES_NOT):
-        total += features.mT @ slopes[rows]
+    total = fit.validation.back(MOVES_NOT, fit.slopes / len(fit.validation))
     images = times(fit.train, fit.solution.solve(total))
     return -weight_gradient(fit.residuals, images, 0.5 * fit.squared_weights.log())
 
@@ -223,5 +221,8 @@ def standard_errors(fit: TrainingFit) -> Tensor:
     spaced = np.linspace(0, count - 1, min(count, _SAMPLE)).round().astype(np.int64)
     chosen = torch.as_tensor(spaced, device=fit.train.targets.device)
     with torch.no_grad():
-        parts = [effect.double().std(1) for _, _, effect in contributions(fit, chosen, torch.float32)]
-    return torch.cat(parts) / count**0.5
+        return contributions(fit, chosen, torch.float32, _deviation) / count**0.5
+
+
+def _deviation(effects: Tensor) -> Tensor:
+    return effects.double().std(1)
