@@ -127,6 +127,24 @@ def test_runs_are_named_noted_overlaid_and_deleted_by_keys(notebook: Open) -> No
     clean(page)
 
 
+def test_the_curves_are_as_wide_as_their_column_whatever_panels_they_have(notebook: Open) -> None:
+    page = ended(notebook, "width.ipynb")
+    width = """() => ['.lsat-plot', '.lsat-plot .main-svg']
+        .map((part) => document.querySelector(part).getBoundingClientRect().width)"""
+    for pressed in (None, "Show ω", "Show ω"):
+        if pressed:
+            height = page.page.locator(".lsat-plot .main-svg").first.bounding_box()
+            page.page.get_by_role("button", name=pressed).click()
+            page.wait_for(
+                "(before) => document.querySelector('.lsat-plot .main-svg').getBoundingClientRect().height !== before",
+                height and height["height"],
+            )
+        for size in (900, 1400):
+            page.page.set_viewport_size({"width": size, "height": 1500})
+            page.wait_for(f"() => Math.abs(({width})()[0] - ({width})()[1]) < 2 && ({width})()[0] > {size} - 250")
+    clean(page)
+
+
 @pytest.mark.parametrize("theme", ["JupyterLab Light", "JupyterLab Dark"])
 @pytest.mark.parametrize("width", [1400, 800])
 def test_it_fits_its_place_with_every_panel(notebook: Open, theme: str, width: int) -> None:

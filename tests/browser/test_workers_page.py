@@ -33,14 +33,18 @@ def test_a_run_on_a_cluster_links_to_its_page(notebook: Open) -> None:
     assert page.page.locator(LINK).is_hidden()  # before there is a cluster that works
     press(page, "Start")
     until_activity(page, "ended")
-    link = page.page.locator(CONTROLS).get_by_role("link", name="Workers")
+    link = page.page.locator(CONTROLS).get_by_role("link", name="Workers, in a new tab")
     link.wait_for()
     assert link.get_attribute("href") == page.run_code("print(engine.dashboard)")
     assert link.get_attribute("target") == "_blank"
     assert "noopener" in (link.get_attribute("rel") or "").split()
     assert "cluster" in (link.get_attribute("title") or "")
     page.picture("workers", ".lsat-tuner")
-    assert violations(page, f"{CONTROLS}") == []
+    sentence = page.page.locator(f"{CONTROLS} .lsat-sentence").first
+    looks = "el => [getComputedStyle(el).textDecorationLine, getComputedStyle(el).color]"
+    assert link.evaluate(looks)[0] == "underline"
+    assert link.evaluate(looks)[1] != sentence.evaluate(looks)[1]
+    assert violations(page, CONTROLS) == []
     link.focus()
     with page.context.expect_page() as opened:
         page.page.keyboard.press("Enter")
@@ -53,5 +57,4 @@ def test_a_run_on_a_cluster_links_to_its_page(notebook: Open) -> None:
         assert page.page.locator(LINK).get_attribute("href") == ""
         page.run_code("tuner.controls.dashboard = 'https://cluster.example/status'")
         link.wait_for()
-    page.run_code("import lsat_explorer.model.cluster as c; tuner.close()")
     clean(page)

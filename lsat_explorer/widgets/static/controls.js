@@ -77,7 +77,10 @@ function render({ model, el }) {
   device.node.classList.add("lsat-push");
   const dot = dom("span", { class: "lsat-dot" });
   const sentence = dom("span", { class: "lsat-sentence", role: "status", "aria-live": "polite" });
-  const workers = dom("a", { target: "_blank", rel: "noopener", text: "Workers", title: "The page of the cluster: what its workers do" });
+  const workers = dom("a", {
+    target: "_blank", rel: "noopener", text: "Workers ↗", "aria-label": "Workers, in a new tab",
+    title: "The page of the cluster: what its workers do",
+  });
   const problem = dom("div", { class: "lsat-error", role: "alert" });
   el.append(
     dom("div", { class: "lsat-row lsat-buttons" }, start, pause, stop, step, restart, device.node),

@@ -25,6 +25,9 @@ const painted = () => new Promise((go) => {
 // A message names values for some curves only and says "_undefined_" of the others, which plotly's model would take for
 // their values: a view that is drawn later would lack them.
 const said = (message) => {
+  const place = ["layout_data", "relayout_data"].find((key) => message?.[key]?.height && !("width" in message[key]));
+  // with a new height plotly would keep the width of that moment for good
+  if (place) return said({ ...message, [place]: { ...message[place], width: null, autosize: true } });
   const kind = ["style_data", "restyle_data"].find((key) => message?.[key]);
   if (!kind) return message;
   const one = (value) => (value === "_undefined_" ? undefined : value);

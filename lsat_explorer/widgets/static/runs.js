@@ -45,7 +45,8 @@ function render({ model, el }) {
 
     let shown = {};
     const rename = () => {
-      const field = dom("input", { type: "text", class: "lsat-run-rename", "aria-label": `New name of ${shown.name}`, maxlength: "60" });
+      const field = dom("input", { type: "text", class: "lsat-run-rename", "aria-label": `New name of ${shown.name}`, maxlength: "60",
+        title: "Enter keeps the name, Escape the old one" });
       field.value = shown.name;
       let open = true;
       const end = (keep, back) => {
