@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pytest
 from sklearn.exceptions import ConvergenceWarning
 
 import lsat_explorer as lsat
@@ -60,3 +61,21 @@ Entry = Callable[..., np.ndarray]
 DATA: dict[str, Entry] = {"from_arrays": from_arrays, "from_splits": from_splits, "from_rows": from_rows}
 NUMBERS: dict[str, Entry] = {**DATA, "regressor": regressor}
 CLASSES: dict[str, Entry] = {**DATA, "classifier": classifier}
+numbers = pytest.mark.parametrize("entry", NUMBERS.values(), ids=NUMBERS)
+classes = pytest.mark.parametrize("entry", CLASSES.values(), ids=CLASSES)
+SOLVERS = {"cholesky": lsat.Cholesky(), "qr": lsat.QR(), "lsmr": lsat.LSMR(), "cg": lsat.CG()}
+solvers = pytest.mark.parametrize("solver", SOLVERS.values(), ids=SOLVERS)
+BARE = lsat.Concat(x=lsat.Identity(), one=lsat.Constant())
+RIDGE = lsat.Recipe(featurizer=BARE, regularizer=lsat.Ridge(block="x"), loss=lsat.SquaredError())
+"""Columns as they are and a constant, with a ridge on the columns."""
+
+
+def data_of(inputs: Any = X, outcome: Any = Y, **how: Any) -> lsat.Data:
+    """Rows that train and validate."""
+    return lsat.Data.from_splits((inputs, outcome), (inputs, outcome), **how)
+
+
+def model_of(recipe: lsat.Recipe, data: lsat.Data) -> lsat.FittedModel:
+    """The fit at the hyper-parameters that a recipe begins with."""
+    problem = lsat.Problem(recipe, data)
+    return lsat.FittedModel.of(problem, problem.init())

@@ -34,6 +34,8 @@ def explained(X: Any, y: Any = None, *, labels: bool = False) -> Iterator[None]:
         try:
             _look(X, y, labels)
         except ValueError as found:
+            if str(found) == str(error):  # of ours, before scikit-learn saw it
+                raise error from None
             raise kind(f"{found} ({words})") from None
         raise
 

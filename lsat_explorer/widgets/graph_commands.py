@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from operator import index
 from typing import Any
 
 from lsat_explorer.model.edge_lists import node_number, read_edges
@@ -62,7 +63,7 @@ Content = Mapping[str, Any]
 
 
 def _toggle(state: GraphSet, content: Content, desk: Desk) -> Edited:
-    return _between(state, int(content["a"]), int(content["b"]), desk)
+    return _between(state, index(content["a"]), index(content["b"]), desk)
 
 
 def _meet(state: GraphSet, content: Content, desk: Desk) -> Edited:
