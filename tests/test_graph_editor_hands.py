@@ -64,6 +64,12 @@ def test_undo_gives_the_very_graph_back_and_redo_what_was_made() -> None:
     assert editor.graph is grid
 
 
+def test_every_usual_pattern_is_offered(digits: lsat.Data) -> None:
+    editor = GraphEditor(data=digits)
+    offered = {each["label"] for each in sent(editor, "_frame")["patterns"] if each["enabled"]}
+    assert offered == {"Grid 4", "Grid 8", "Horizontal", "Vertical", "Path", "Ring", "Nearest", "None"}
+
+
 @pytest.mark.parametrize("name", PATTERNS)
 def test_a_pattern_replaces_all_edges_and_is_written_as_its_call(name: str, digits: lsat.Data) -> None:
     editor = GraphEditor(lsat.Graph(64, [(0, 63)]), data=digits)

@@ -630,11 +630,29 @@ def test_looks_at_the_test_rows_are_counted(explorer: Explorer) -> None:
     assert look.count == 1
     assert f"{100 * result.error:.2f} %" in look.result
     assert f"{result.loss:.4f}" in look.result
+    (drawn,) = explorer.tuner.plot.select_traces({"name": "last look"})
+    assert (drawn.x.tolist(), drawn.y.tolist()) == ([explorer.run.kept.number], [result.loss])
     explorer.tuner.worker.report()
     assert look.count == explorer.run.looks == 2
     explorer.restart()
     explorer.wait(60)
     assert (look.count, look.result) == (0, "")
+    assert len(drawn.x) == 0
+
+
+def test_where_test_rows_stop_a_run_the_look_is_at_the_final_ones(data: lsat.Data, recipe: lsat.Recipe) -> None:
+    X, y = data.train.inputs.numpy(), data.train.labels
+    final = lsat.Data.from_arrays(X, y, validation=0.3, test=0.2, final=0.2)
+    early = lsat.Recipe(method=recipe.method, early_stopping=lsat.EarlyStopping(patience=3))
+    explorer = Explorer(final, early)
+    explorer.start()
+    explorer.wait(60)
+    loss = explorer.last_look.look().loss
+    assert explorer.last_look.result.startswith("Final error ")
+    (drawn,) = explorer.tuner.plot.select_traces({"name": "last look"})
+    assert drawn.y.tolist() == [loss]
+    assert drawn.hovertemplate.startswith("final loss ")
+    explorer.close()
 
 
 def test_a_device_that_is_applied_is_shown_and_one_that_is_chosen_stays(explorer: Explorer) -> None:

@@ -103,6 +103,8 @@ class Explorer(Restoring, Shown, ipywidgets.VBox):
         traitlets.link((self.heading, "device"), (controls, "device"))
         self.tuner.listeners.append(self._follow)
         self.last_look.observe(lambda _change: self._keep(), "count")
+        self.tuner.look_of = self.last_look.of
+        self.last_look.looked = lambda: self.tuner.worker.report()
 
     def _arranged(self) -> list[ipywidgets.Widget]:
         left = ipywidgets.VBox([self.panel, self.tuner.controls])

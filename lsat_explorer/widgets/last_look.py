@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -23,6 +24,11 @@ class LastLook(View):
     **settings
         The traits below.
 
+    Attributes
+    ----------
+    looked : callable
+        Called after each look.
+
     Examples
     --------
     >>> view = LastLook()
@@ -40,7 +46,9 @@ class LastLook(View):
 
     def __init__(self, **settings: Any) -> None:
         self._run: Any = None
-        self._results: WeakKeyDictionary[Any, tuple[Any, str]] = WeakKeyDictionary()  # ω that was tested, what came out
+        self.looked: Callable[[], None] = lambda: None
+        # ω that was tested, what came out in words, and the iterate with its loss
+        self._results: WeakKeyDictionary[Any, tuple[Any, str, tuple[int, float]]] = WeakKeyDictionary()
         super().__init__(**settings)
         self.on_msg(self._obey)
 
@@ -55,7 +63,7 @@ class LastLook(View):
             What its worker is doing.
         """
         self._run = run
-        omega, text = self._results.get(run, (None, ""))
+        omega, text, _ = self._results.get(run, (None, "", None))
         with self.hold_sync():
             self.count, self.reason = run.looks, _reason(run, activity)
             self.result = text
@@ -67,11 +75,17 @@ class LastLook(View):
         result = self._run.test()
         error = f"{100 * result.error:.2f} %" if self._run.data.task == "classification" else f"{result.error:.4g}"
         name = "error" if self._run.data.task == "classification" else "RMSE"
-        text = f"Test {name} {error}, loss {value_text(result.loss)}, after iteration {self._run.kept.number}."
-        self._results[self._run] = (self._run.omega, text)
+        number, rows = self._run.kept.number, "Test" if _rows(self._run) == "test" else "Final"
+        text = f"{rows} {name} {error}, loss {value_text(result.loss)} (◇ in the curve), after iteration {number}."
+        self._results[self._run] = (self._run.omega, text, (number, result.loss))
         with self.hold_sync():
             self.result, self.count, self.problem = text, result.looks, ""
+        self.looked()
         return result
+
+    def of(self, run: Any) -> tuple[int, float] | None:
+        """Return the number of the iterate at which a run was last tested, and the loss there; None if it was not."""
+        return self._results[run][2] if run in self._results else None
 
     def _obey(self, _widget: Any, content: Any, _buffers: Any) -> None:
         if not isinstance(content, dict) or content.get("command") != "look":
@@ -82,9 +96,14 @@ class LastLook(View):
             self.problem = error_words(error)
 
 
+def _rows(run: Any) -> str:
+    """Return which rows have decided nothing: with early stopping those of test have."""
+    return "test" if run.recipe.early_stopping is None else "final"
+
+
 def _reason(run: Any, activity: Activity) -> str:
     """Return why a run cannot be tested now, or nothing."""
-    name = "test" if run.recipe.early_stopping is None else "final"
+    name = _rows(run)
     if getattr(run.data, name) is None:
         return f"These data have no {name} rows: make them with {name}=0.2."
     if not run.iterates:

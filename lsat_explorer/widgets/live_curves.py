@@ -6,7 +6,10 @@ import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import numpy as np
+
 from lsat_explorer.plots.live import run_plotly, update_run
+from lsat_explorer.plots.maps import MUTED
 from lsat_explorer.plots.omega import hide_omega, show_omega, update_omega
 from lsat_explorer.tune.saved import names_of
 from lsat_explorer.widgets.facts import tolerance
@@ -32,7 +35,11 @@ class LiveCurves:
     """
 
     def __init__(self, clicked: Callable[[int], None]) -> None:
-        self.figure = figure_widget(run_plotly({}))
+        figure = run_plotly({})
+        diamond = {"symbol": "diamond-open", "size": 10, "color": MUTED, "line": {"width": 2}}
+        words = {"meta": "last look", "name": "last look", "showlegend": False, "hovertemplate": None}
+        figure.add_scatter(x=[], y=[], mode="markers", marker=diamond, xaxis="x", yaxis="y", cliponaxis=False, **words)
+        self.figure = figure_widget(figure)
         self._omegas: weakref.WeakKeyDictionary[Any, OmegaColumns] = weakref.WeakKeyDictionary()
         self._with_omega = False
         curve = next(self.figure.select_traces({"name": "validation loss"}))
@@ -43,7 +50,14 @@ class LiveCurves:
         if points.xs:
             self._clicked(round(points.xs[0]))
 
-    def draw(self, run: Any, recipe: Any, beside: Sequence[KeptRun], marked: int | None) -> None:
+    def draw(
+        self,
+        run: Any,
+        recipe: Any,
+        beside: Sequence[KeptRun],
+        marked: int | None,
+        look: tuple[int, float] | None = None,
+    ) -> None:
         """Show a run as it is.
 
         Parameters
@@ -56,7 +70,10 @@ class LiveCurves:
             Runs whose validation loss is drawn beside it.
         marked : int, optional
             Number of the iterate that is marked.
+        look : (int, float), optional
+            The iterate at which the rows that decide nothing were last looked at, and the loss there.
         """
+        self._show_look(run, look)
         others = {kept.slot: (kept.name, history(kept.run.iterates)) for kept in beside if kept.run is not run}
         found = {slot: shown for slot, shown in others.items() if slot is not None}
         update_run(self.figure, history(run.iterates), tolerance(recipe), found, marked)
@@ -64,6 +81,14 @@ class LiveCurves:
             if run not in self._omegas and run.iterates:
                 self._omegas[run] = OmegaColumns(names_of(run))
             update_omega(self.figure, self._omegas.get(run, OmegaColumns()).of(run.iterates))
+
+    def _show_look(self, run: Any, look: tuple[int, float] | None) -> None:
+        trace = next(self.figure.select_traces({"name": "last look"}))
+        x, y = ([], []) if look is None else ([float(look[0])], [look[1]])
+        if list(trace.x) != x or list(trace.y) != y:
+            name = "test" if run.recipe.early_stopping is None else "final"
+            with self.figure.batch_update():
+                trace.update(x=np.array(x), y=np.array(y), hovertemplate=f"{name} loss %{{y:.5g}}<extra></extra>")
 
     def with_omega(self, shown: bool) -> None:
         """Make room for the hyper-parameters, or take it away; they are drawn with the next `draw`."""

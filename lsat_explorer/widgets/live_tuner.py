@@ -54,6 +54,8 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
         The runs on the page.
     trouble : callable
         Returns what is said below the table of runs: by default why the run could not be kept.
+    look_of : callable
+        Returns at which iterate a run was last tested, and the loss there, which is drawn; None for none.
     listeners : list of callable
         Each is called after every report with the present `Activity`, from the thread that reports.
 
@@ -80,6 +82,7 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
         self._wording = threading.Lock()
         self.listeners: list[Callable[[Activity], None]] = []
         self.trouble: Callable[[], str] = lambda: getattr(self.run, "unsaved", "")
+        self.look_of: Callable[[Any], tuple[int, float] | None] = lambda _run: None
         self._cell = this_cell()
         self._curves = LiveCurves(self._click)
         self.plot = self._curves.figure
@@ -218,7 +221,8 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
 
     def _draw_curves(self) -> None:
         recipe = self.recipe if self._shown is None else self._shown.recipe
-        self._curves.draw(self._shown or self.run, recipe, self.runs.overlaid, self.controls.marked)
+        run = self._shown or self.run
+        self._curves.draw(run, recipe, self.runs.overlaid, self.controls.marked, self.look_of(run))
 
     def _say(self) -> Activity:
         """Show counts and words alone, which is quick, and return what the worker is doing."""

@@ -221,8 +221,37 @@ def test_python_moves_what_the_page_shows(notebook: Open) -> None:
     until_drawn(page, 64)
     page.run_code("editor.graphs = {'a': lsat.graphs.path(64), 'b': lsat.graphs.grid(8, 8)}")
     until_drawn(page, 63, 112)
+    colours = page.page.evaluate(
+        """(editor) => ['.lsat-draw-edges path', '.lsat-editor-swatch'].flatMap((part) =>
+            [...document.querySelectorAll(`${editor} ${part}`)].map((one) => getComputedStyle(one))
+                .map(({ stroke, backgroundColor }) => stroke === 'none' ? backgroundColor : stroke))""",
+        EDITOR,
+    )
+    assert len(set(colours)) == 2  # each graph has its own, in the drawing and in the list
+    assert sorted(colours[:2]) == sorted(colours[2:])
     page.run_code("editor._obey(editor, {'do': 'place', 'placement': 'line'}, [])")
     page.wait_for(f"() => document.querySelector('{DRAWING}').getBoundingClientRect().height < 260")
+    clean(page)
+
+
+def test_theta_of_any_class_is_shown_before_and_after(notebook: Open) -> None:
+    page = notebook("graph-theta.ipynb", SETUP, SHOW)
+    effect = page.page.locator(EDITOR).get_by_label("Effect on θ", exact=True)
+    effect.locator("canvas").nth(1).wait_for()
+    drawn = f"() => [...document.querySelectorAll('{EDITOR} canvas')].map((one) => one.toDataURL())"
+    of_zero = page.page.evaluate(drawn)
+    assert of_zero[0] != of_zero[1]  # without and with the penalty
+    effect.get_by_role("combobox").select_option(label="7")
+    page.wait_for(f"(before) => ({drawn})().every((one, i) => one !== before[i])", of_zero)
+    assert page.run_code("print(editor._class)") == "7"
+    captions = effect.locator("figcaption").all_inner_texts()
+    page.page.locator(EDITOR).get_by_label("Weight, value").fill("300")
+    page.page.keyboard.press("Enter")
+    page.wait_for(
+        f"(old) => [...document.querySelectorAll('{EDITOR} figcaption')].map((one) => one.innerText).join() !== old",
+        ",".join(captions),
+    )
+    assert "300" in effect.locator("figcaption").last.inner_text()
     clean(page)
 
 
