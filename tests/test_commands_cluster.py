@@ -73,12 +73,12 @@ def test_what_was_accepted_is_saved_when_the_scheduler_is_gone(words, tmp_path, 
 
     asked, count = DaskRows._asked, 0
 
-    def gone(self, *how):
+    def gone(self, *how, **more):
         nonlocal count
         count += 1
         if count > 9:
             raise ClusterLost("The scheduler is gone.")
-        return asked(self, *how)
+        return asked(self, *how, **more)
 
     monkeypatch.setattr(DaskRows, "_asked", gone)
     code, out, error = command(*words, *parquet(tmp_path), "--engine", "dask", "--scheduler", address)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ProcessPoolExecutor
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
@@ -21,18 +21,15 @@ from statistics import median
 from typing import Any
 
 import numpy as np
-import torch
 
+from lsat_explorer.bench.floor import products, reading
 from lsat_explorer.bench.machine import facts, held_memory, peak_memory
 from lsat_explorer.bench.output import machine_line, write_figures
-from lsat_explorer.bench.rows_file import CLASSES, divided, paths, write_rows
+from lsat_explorer.bench.rows_file import divided, paths, write_rows
 from lsat_explorer.bench.timing import positive, timed
 from lsat_explorer.bench.workers import Shared, table, with_workers
 from lsat_explorer.commands.errors import CommandError, user_input
 from lsat_explorer.data import Data
-from lsat_explorer.data.on_disk import RowsOnDisk
-from lsat_explorer.engines import MemoryRows
-from lsat_explorer.engines.moving import Moving
 from lsat_explorer.model import (
     Chunks,
     Concat,
@@ -58,8 +55,6 @@ CASES = ("still", "weighted")
 """Ridge, graph and temperature; with row weights too."""
 
 _LEAST = 125_000
-_SAMPLE = 32_768
-"""Rows in memory whose products are timed."""
 
 
 @dataclass(frozen=True)
@@ -95,8 +90,9 @@ class Fitted:
     """Seconds and bytes of one case.
 
     ``check`` is the pass that opens the data, ``first`` the first F with all that is formed once, ``iteration`` a
-    further F and its gradient; ``reading`` and ``product`` are what its passes take to read, and its sums to form from
-    rows in memory; ``once`` are these two for ``first``. ``memory`` is the most held beyond the imports.
+    further F and its gradient; ``reading`` is what its passes take to read, ``product`` its products with the features
+    of rows in memory, and ``sums`` all that it adds up of such rows, the loss and its slopes too. ``once`` are reading
+    and products of ``first``. ``memory`` is the most held beyond the imports.
     """
 
     case: str
@@ -108,12 +104,18 @@ class Fitted:
     iteration: float
     reading: float
     product: float
+    sums: float
     once: tuple[float, float]
 
     @property
     def ratio(self) -> float:
-        """Seconds of an iteration by the larger of reading and product."""
+        """Seconds of an iteration by the larger of reading and products."""
         return self.iteration / max(self.reading, self.product)
+
+    @property
+    def by_sums(self) -> float:
+        """Seconds of an iteration by the larger of reading and all sums."""
+        return self.iteration / max(self.reading, self.sums)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -141,9 +143,7 @@ def run(args: argparse.Namespace) -> int:
         Chunks(memory=args.memory)
     shared: list[Shared] = []
     with _rows(args) as folder:
-        print(
-            _COLUMNS.format("", "rows", "memory MB", "check s", "first s", "iteration s", "reading", "product", "ratio")
-        )
+        print(_COLUMNS.format(*_HEAD))
         for name in args.cases:
             for rows in _sizes(args.rows):
                 found.append(_in_a_process(Case(name, folder, rows, args.memory, args.repeat)))
@@ -155,7 +155,7 @@ def run(args: argparse.Namespace) -> int:
     if shared:
         print(f"\n{table(shared)}")
     if args.json is not None:
-        rows_of = [{**asdict(fitted), "ratio": fitted.ratio} for fitted in found]
+        rows_of = [{**asdict(fitted), "ratio": fitted.ratio, "by_sums": fitted.by_sums} for fitted in found]
         slopes = {name: slope([fitted for fitted in found if fitted.case == name]) for name in args.cases}
         goals = {"ratio": RATIO, "memory": MEMORY}
         more = {"slopes": slopes, "workers": [asdict(one) for one in shared]}
@@ -216,8 +216,8 @@ def fit_alone(case: Case) -> Fitted:
         omega = {name: value + 0.01 * (number + 1) for name, value in problem.init().items()}
         iterations.append(timed(partial(_iteration, problem, omega))[0])
     memory = peak_memory() - imported
-    T, V = (_reading(split.inputs) for split in (data.train, data.validation))
-    sums = _products(problem, data, case.name == "weighted")
+    T, V = (reading(split.inputs) for split in (data.train, data.validation))
+    sums = products(problem, data, case.name == "weighted")
     weighs = 2 if case.name == "weighted" else 0  # passes over the training rows
     return Fitted(
         case=case.name,
@@ -228,49 +228,31 @@ def fit_alone(case: Case) -> Fitted:
         first=first,
         iteration=median(iterations),
         reading=weighs * T + V,
-        product=sums["iteration"],
+        product=sums["products"],
+        sums=sums["all"],
         once=(T + V, sums["once"]),
     )
 
 
-def _reading(rows: object) -> float:
-    assert isinstance(rows, RowsOnDisk)
-    return timed(lambda: sum(len(chunk) for _, chunk in rows.passes()))[0]
-
-
-def _products(problem: Problem, data: Data, weighted: bool) -> dict[str, float]:
-    """Return the seconds of the sums of an iteration, and of what is formed once, from those of some rows in memory."""
-    at = Moving()
-    theta = torch.zeros(max(c.stop for c in problem.columns.values()), CLASSES, dtype=torch.float64)
-
-    def rate(split: str, work: Callable[[MemoryRows], object]) -> float:
-        whole, part = getattr(data, split), problem.parts[0 if split == "train" else -1].rows
-        few = min(_SAMPLE, len(whole))
-        precision = problem.precision
-        inputs, targets = whole.inputs.read(slice(0, few)).to(part.dtype), whole.targets[:few]
-        rows = MemoryRows(problem.prepared, inputs, targets, {}, set(), precision=precision, device=problem.device)
-        work(rows)
-        return len(whole) / few * min(timed(lambda: work(rows))[0] for _ in range(3))
-
-    judged = rate("validation", lambda rows: rows.predict(at, theta))
-    back = rate("validation", lambda rows: rows.transposed(at, rows.targets))
-    once = rate("train", lambda rows: rows.still_sum())
-    iteration = judged + back
-    if weighted:
-        weight, least = torch.rand(_SAMPLE, dtype=torch.float64), torch.tensor(0.0, dtype=torch.float64)
-        both = torch.cat([theta, theta], 1)
-        iteration += rate("train", lambda rows: rows.sums(at, weight[: len(rows)], least))
-        iteration += rate("train", lambda rows: rows.predict(at, both))
-        once += rate("train", lambda rows: rows.sums(at, weight[: len(rows)], least))
-    return {"iteration": iteration, "once": once + judged}
-
-
-_COLUMNS = "{:<9} {:>10} {:>10} {:>8} {:>8} {:>12} {:>8} {:>8} {:>6}"
+_COLUMNS = "{:<9} {:>10} {:>10} {:>8} {:>8} {:>12} {:>8} {:>9} {:>6} {:>6} {:>8}"
+_HEAD = (
+    "",
+    "rows",
+    "memory MB",
+    "check s",
+    "first s",
+    "iteration s",
+    "reading",
+    "products",
+    "ratio",
+    "sums",
+    "by sums",
+)
 
 
 def _line(fitted: Fitted) -> str:
     seconds = (f"{value:.2f}" for value in (fitted.check, fitted.first, fitted.iteration))
-    floor = (f"{value:.2f}" for value in (fitted.reading, fitted.product, fitted.ratio))
+    floor = (f"{value:.2f}" for value in (fitted.reading, fitted.product, fitted.ratio, fitted.sums, fitted.by_sums))
     return _COLUMNS.format(fitted.case, f"{fitted.rows:,}", f"{fitted.memory / 1e6:.0f}", *seconds, *floor)
 
 
@@ -284,12 +266,13 @@ def _report(found: list[Fitted]) -> str:
     cases = dict.fromkeys(fitted.case for fitted in found)
     slopes = ", ".join(f"{name} {slope([fitted for fitted in found if fitted.case == name]):.2f}" for name in cases)
     last = {name: [fitted for fitted in found if fitted.case == name][-1] for name in cases}
-    ratios = ", ".join(f"{name} {fitted.ratio:.2f}" for name, fitted in last.items())
+    ratios = ", ".join(f"{name} {one.ratio:.2f} (by sums {one.by_sums:.2f})" for name, one in last.items())
     memories = ", ".join(f"{name} {fitted.memory / 1e6:.0f} MB" for name, fitted in last.items())
     return "\n".join(
         [
             "check: opens the data, reading every row once. first: the first F, with what is formed once.",
-            "iteration: a further F and its gradient. reading, product: its passes read, and its sums from memory.",
+            "iteration: a further F and its gradient. reading: its passes read. products: with features in memory.",
+            "ratio: iteration by the larger of both. sums: all that it adds up of such rows, the loss and slopes too.",
             "still: ridge, graph and temperature; this reads validation rows only. weighted: row weights too.",
             f"Seconds of an iteration grow with the rows to the power: {slopes}.",
             f"Goal: an iteration within {RATIO} times the larger of reading and product. In this run: {ratios}.",

@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 from torch.utils.weak import WeakTensorKeyDictionary
 
-from ..data.on_disk import RowsApart, RowsOnDisk
+from ..data.on_disk import RowsApart
 from ..data.on_workers import RowsOnWorkers
 from ..model.engines import Dask
 from ..model.piece import Omega
@@ -24,7 +24,8 @@ from .memory import never
 from .moving import Factors, Moving
 from .passes import Flow, Flowed, Judge, Judged, plus
 from .row_sums import RowSums
-from .share import Given, Make, Question, Stretch, answered, by_row_of, loaded, packed, second, sums_of, unpacked
+from .sending import sent
+from .share import Make, Question, answered, answered_at, by_row_of, packed, second, sums_of, unpacked
 from .workers import Workers, unwarned
 
 __all__ = ["DaskRows"]
@@ -217,12 +218,18 @@ class DaskRows(RowSums):
         arguments: Arguments,
         by_row: Tensor | None = None,
         only: int | None = None,
+        theta: Any = None,
     ) -> list[Any]:
-        """Send a question to all parts, or to one, and return their answers to be; numbers ``by_row`` come last."""
+        """Send a question to all parts, or to one, and return their answers to be; numbers ``by_row`` come last.
+
+        A ``theta`` that is to be comes first.
+        """
         self._load()
         omega = None if moving is None else packed(moving.omega)
         cuts = self._cuts if only is None else [self._cuts[only]]
         asked = [Question(name, self._precise, omega, packed(arguments(cut))) for cut in cuts]
+        if theta is not None:
+            return self._mapped(answered_at, asked, [theta] * len(asked), key=f"lsat-{name}")
         more = [] if by_row is None else [self.laid(by_row)]
         return self._mapped(answered, asked, *more, key=f"lsat-{name}", only=only)
 
@@ -272,28 +279,10 @@ class DaskRows(RowSums):
         kept = []  # until parts are loaded: workers have then made of the inputs what they need
         for number in missing:
             cut, worker = self._cuts[number], places[number % len(places)] if places else None
-            log_weight = None if self._log_weight is None else self._log_weight[cut]
-            rows: Any = Given(self._there(number), *packed((self.targets[cut], log_weight)))
-            if isinstance(self._inputs, RowsOnWorkers):
-                made = self._client.compute(self._inputs.parts[number])
-                kept.append(made)
-                self._shares[number] = self._client.submit(loaded, self._make, rows, made, pure=False)
-                continue
-            if not isinstance(self._inputs, RowsOnDisk):
-                (rows,) = self._workers.reached(self._client.scatter, [rows], workers=worker, hash=False)
-                kept.append(rows)
-            with unwarned():
-                self._shares[number] = self._client.submit(
-                    loaded, self._make, rows, pure=False, workers=worker, allow_other_workers=True
-                )
+            rest = packed((self.targets[cut], None if self._log_weight is None else self._log_weight[cut]))
+            self._shares[number], more = sent(self._workers, self._make, self._inputs, number, cut, rest, worker)
+            kept.append(more)
         self._workers.wait(self._shares, self._check)
-
-    def _there(self, number: int) -> Any:
-        """Return the inputs of a part, or where they are; None for a partition of dask's."""
-        inputs, cut = self._inputs, self._cuts[number]
-        if isinstance(inputs, RowsOnWorkers):
-            return None
-        return Stretch.of(inputs, cut) if isinstance(inputs, RowsOnDisk) else packed(inputs[cut])
 
     def _gathered(self, futures: list[Any]) -> list[Any]:
         return self._workers.gathered(futures, self._check)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import socket
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +27,7 @@ __all__ = [
     "Share",
     "Stretch",
     "answered",
+    "answered_at",
     "by_row_of",
     "loaded",
     "packed",
@@ -139,6 +140,11 @@ def answered(share: Share, question: Question, *by_row: np.ndarray) -> Any:
         at = () if question.omega is None else (share.moving(question.omega),)
         found = getattr(rows, question.name)(*at, *arguments)
     return packed(found)
+
+
+def answered_at(share: Share, question: Question, theta: np.ndarray) -> Any:
+    """Return what a part says to a question whose first argument is θ, which comes of other answers."""
+    return answered(share, replace(question, arguments=(theta, *question.arguments)))
 
 
 def second(_: Share, values: np.ndarray) -> np.ndarray:

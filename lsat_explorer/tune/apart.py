@@ -1,6 +1,7 @@
 """F(ω) and its gradient where rows come in parts: ψ and its slopes are formed with the rows, and come back as sums.
 
-F needs the sums of each fit's rows, and then ψ with ∇_θψ of θ, in one pass over the scored rows. The gradient needs
+F needs the sums of each fit's rows, and then ψ with ∇_θψ of θ, in one pass over the scored rows; workers are asked
+for both at once, and one of them solves the fit between. The gradient needs
 what flows back through trained rows, and through scored ones where features move: asked for together, in one pass.
 """
 
@@ -8,8 +9,8 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
-from functools import reduce
+from dataclasses import dataclass, field, replace
+from functools import partial, reduce
 from typing import TYPE_CHECKING, Any
 
 import torch
@@ -18,9 +19,10 @@ from torch import Tensor
 from ..engines.dask import DaskRows
 from ..engines.moving import Moving
 from ..engines.passes import Flow, Flowed, Judge, Judged, plus
+from ..engines.together import OneFit, solved_and_judged
 from ..model.engines import Chunks, Dask
 from ..model.piece import Omega, prefixed, within
-from ..solve.weighted import Solution, solve_normal
+from ..solve.weighted import Moments, PenaltyMatrix, Solution, solve_normal
 from .evaluation import Evaluation, added
 from .through_weights import through_weights
 
@@ -57,9 +59,12 @@ def evaluate(problem: Problem, omega: Omega) -> Apart:
         moving = tuple(part.rows.moving(within("featurizer", there)) for part in problem.parts)
         log_weights = problem.log_weights(there) if problem.tuned_below("data_weights") else None
         by_part = tuple(part.of(log_weights) for part in problem.parts)
-        solutions = _solve(problem, there, moving, by_part)
+        together = _together(problem, there, moving, by_part)
+        solutions = _solve(problem, there, moving, by_part) if together is None else together[0]
         outcome = next((s.outcome for s in solutions if not s.outcome.ok), solutions[0].outcome)
-        found = _judge_fits(problem, there, moving, solutions) if outcome.ok else []
+        found = []
+        if outcome.ok:
+            found = _judge_fits(problem, there, moving, solutions) if together is None else together[1]
         loss, error = math.inf, math.nan
         if found:
             loss, error = (sum(map(float, both)) for both in zip(*(one[:2] for one in found), strict=True))
@@ -93,6 +98,29 @@ def _solve(
     weights = [there[matrix.name] for matrix in penalties]
     moments = (added([sums[p] for p in fit.trained]) for fit in problem.fits)
     return tuple(solve_normal(one, penalties, weights) for one in moments)
+
+
+def _together(
+    problem: Problem, there: Omega, moving: Sequence[Moving], log_weights: Sequence[Tensor | None]
+) -> tuple[tuple[Solution, ...], list[Judged]] | None:
+    """Return the fits and what is said of them, in one trip; None where the sums are here, or no worker has rows."""
+    penalties = problem.penalty_matrices
+    if not any(part.rows.moves for part in problem.parts) and all(one is None for one in log_weights):
+        return None
+    rows = [part.rows for part in problem.parts if isinstance(part.rows, DaskRows)]
+    if len(rows) < len(problem.parts):
+        return None
+    fits = [
+        OneFit([(rows[p], moving[p], log_weights[p]) for p in fit.trained], [(rows[p], moving[p]) for p in fit.scored])
+        for fit in problem.fits
+    ]
+    solve = partial(_fit_of, penalties, [there[matrix.name] for matrix in penalties])
+    solutions, found = solved_and_judged(fits, solve, _judge(problem, there, len(problem.targets)))
+    return tuple(replace(one, penalties=penalties) for one in solutions), [_sum(one) for one in found]
+
+
+def _fit_of(penalties: Sequence[PenaltyMatrix], weights: Sequence[Tensor], terms: list[Moments]) -> Solution:
+    return solve_normal(added(terms), penalties, weights)
 
 
 def _judge_fits(
