@@ -13,7 +13,9 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import reduce
 from itertools import count
+from operator import getitem
 from typing import Any
 
 import pytest
@@ -114,15 +116,32 @@ def put(value: Any, path: tuple[Any, ...], other: Any) -> Any:
     return copied
 
 
+def of_its_kind(value: Any) -> st.SearchStrategy[Any]:
+    """Values that may stand in the place of one: of its type, or itself."""
+    if isinstance(value, bool) or value is None:
+        return st.booleans() | st.none()
+    if isinstance(value, int):
+        return st.integers(-2, 50) | st.just(value)
+    if isinstance(value, float):
+        return st.floats(-20, 20) | st.just(value)
+    if isinstance(value, str):
+        return st.sampled_from([value, "cpu", "float32", "x", *REGISTRY])
+    return st.just(value)
+
+
 @st.composite
 def spoilt(draw: st.DrawFn) -> str:
-    """A recipe's text in which some values, keys or characters are others."""
+    """A recipe's text in which some values, keys or characters are others, at times of the same kind as they were."""
     text = draw(st.sampled_from(TEXTS))
     value = json.loads(text)
+    gently = draw(st.booleans())
     for _ in range(draw(st.integers(1, 3))):
         path = draw(st.sampled_from(list(places(value))[1:] or [()]))
-        value = put(value, path, draw(values)) if isinstance(value, dict | list) else value
+        if isinstance(value, dict | list):
+            value = put(value, path, draw(of_its_kind(reduce(getitem, path, value)) if gently else values))
     text = json.dumps(value)
+    if gently:
+        return text
     if draw(st.booleans()):
         cut = draw(st.integers(0, len(text)))
         text = text[:cut] + draw(st.text(max_size=3)) + text[cut + draw(st.integers(0, 3)) :]

@@ -6,6 +6,7 @@ import json
 import re
 
 import pytest
+import yaml
 
 import reliability
 from machine import ROOT
@@ -66,3 +67,16 @@ def test_the_page_has_a_place_for_every_command_and_every_test_is_there():
         assert reliability.written(page, name, []) != page
         assert [test for test in long.tests if not (ROOT / test).is_file()] == []
         assert f"scripts/reliability.py {name}\n" in (ROOT / "Makefile").read_text()
+
+
+def test_every_long_command_and_the_audit_run_each_night():
+    nightly = yaml.safe_load((ROOT / ".github" / "workflows" / "nightly.yml").read_text())
+    assert nightly[True]["schedule"]  # YAML reads the word `on` as true
+    assert sorted(nightly["jobs"]["long"]["strategy"]["matrix"]["command"]) == sorted(reliability.COMMANDS)
+    audit = next(step["run"] for step in nightly["jobs"]["audit"]["steps"] if "audit --" in step.get("run", ""))
+    assert f"`{audit}`" in (ROOT / "SECURITY.md").read_text(encoding="utf-8")
+
+
+def test_recipes_are_tried_for_five_minutes_by_the_long_command():
+    assert float(reliability.COMMANDS["fuzz"].environment["LSAT_FUZZ_SECONDS"]) >= 300
+    assert "tests/test_recipe_fuzz.py" in reliability.COMMANDS["fuzz"].tests
