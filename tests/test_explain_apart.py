@@ -15,6 +15,7 @@ from cluster import cluster, distributed, on_disk
 from lsat_explorer.data.on_workers import RowsOnWorkers
 from lsat_explorer.engines import DaskRows
 from lsat_explorer.model.cluster import connected
+from lsat_explorer.widgets import WeightBrowser
 from lsat_explorer.widgets.row_tiles import RowTiles
 
 array = pytest.importorskip("dask.array")
@@ -108,3 +109,49 @@ def test_the_lowest_and_highest_weights_are_found_where_they_lie(digits, engine,
     assert lying._whole is None
     with pytest.raises(TypeError, match="__setitem__ changes numbers in place"):
         lying[3] = 0.0
+
+
+def test_the_rows_are_judged_where_they_lie_once_somebody_asks(pair) -> None:
+    ours, theirs = (WeightBrowser(run, order="lightest", verdicts=lsat.Verdicts()) for run in pair)
+    place = 7
+    for browser in (ours, theirs):
+        browser.selected = [browser.run.data.train.rows[place]]
+        browser.wait()
+    assert ours._zoom["said"]["words"] == theirs._zoom["said"]["words"]
+    assert "sort training rows by doubt" in ours._zoom["reasons"]["words"]  # a look takes no pass over them
+    assert "doubt" not in ours._zoom
+    assert WeightBrowser(pair[0], verdicts=lsat.Verdicts()).order == "lightest"
+    for order in ("-doubt", "effect"):
+        for browser in (ours, theirs):
+            browser.order = order
+            browser.wait()
+        assert ours._shown["positions"][:10] == theirs._shown["positions"][:10]
+    assert ours._zoom["doubt"] == theirs._zoom["doubt"]
+    assert ours._zoom["effect"] == theirs._zoom["effect"]
+    assert ours._zoom["reasons"]["words"] == theirs._zoom["reasons"]["words"]
+    for browser in (ours, theirs):
+        browser.close()
+
+
+def test_a_page_of_a_browser_fetches_its_own_training_rows_alone(
+    digits: lsat.Data, engine: lsat.Dask, monkeypatch
+) -> None:
+    run = lsat.tune(RECIPE.replace(engine=engine), of_dask(digits, image_shape=(8, 8)), progress=False)
+    run.data._grey_levels  # noqa: B018
+    fetched: list[int] = []
+    chosen = RowsOnWorkers._chosen
+
+    def noted(self: RowsOnWorkers, numbers: np.ndarray, *more: Any) -> torch.Tensor:
+        if len(self) == len(run.data.train):
+            fetched.append(len(numbers))
+        return chosen(self, numbers, *more)
+
+    monkeypatch.setattr(RowsOnWorkers, "_chosen", noted)
+    browser = WeightBrowser(run, page_size=30, verdicts=lsat.Verdicts())
+    assert fetched == [30]
+    browser.page = 2
+    assert fetched == [30, 30]  # none for the page after it
+    browser.order = "-doubt"
+    browser.wait()
+    assert fetched == [30] * 4  # the lightest until doubt is known, then the doubtful
+    browser.close()

@@ -15,6 +15,7 @@ import pytest
 from PIL import Image
 
 from lsat_explorer import plots
+from lsat_explorer.plots.contact import contact_sheet
 from lsat_explorer.plots.curves import Curve, curves, short, value_text, weight_bins
 from lsat_explorer.plots.maps import escape
 from lsat_explorer.plots.ticks import integer_ticks, linear_ticks, log_ticks
@@ -263,6 +264,40 @@ def test_graphs_stand_in_for_rows_without_images() -> None:
     assert len(figure.axes[0].collections) == 2  # bars of the two that have few numbers
     assert len(figure.axes[0].patches) == 3
     size_of(figure.png(dpi=40))
+
+
+@pytest.mark.parametrize("graphs", [False, True])
+@pytest.mark.parametrize("count", [0, 1, 13, 30])
+def test_a_contact_sheet_holds_every_row_in_its_place(graphs: bool, count: int) -> None:
+    captions = [(short(HOSTILE[i % len(HOSTILE)]), "0.29", "59467") for i in range(count)]
+    values = [[2.0] * (3 if i % 2 else 30) for i in range(count)]
+    tiles = values if graphs else np.full((count, 5, 5), 90, np.uint8)
+    with Image.open(io.BytesIO(contact_sheet(tiles, captions, HOSTILE[0], graphs=graphs))) as image:
+        sheet = np.asarray(image.convert("RGB")).astype(int)
+    across = min(10, count) or 10
+    assert sheet.shape[1] == round(1.3 * max(98 * across + 16, 400))
+    for place in range(count):
+        top, left = 38 + 128 * (place // across), 8 + 98 * (place % across)
+        tile = sheet[
+            round(1.3 * top) + 2 : round(1.3 * (top + 90)) - 2, round(1.3 * left) + 2 : round(1.3 * (left + 90)) - 2
+        ]
+        if graphs:
+            upper, lower = tile[:50, :, 0], tile[65:, :, 0]
+            assert upper.min() < 120 < 200 < lower.min()  # two deviations above the mean, none below
+        else:
+            assert (tile == 90).all()
+        words = sheet[round(1.3 * (top + 92)) : round(1.3 * (top + 124)), round(1.3 * left) : round(1.3 * (left + 90))]
+        assert words.min() < 80
+    assert (sheet[: round(1.3 * 36)] < 80).any()
+
+
+def test_a_contact_sheet_takes_no_matplotlib_and_refuses_what_is_no_image() -> None:
+    code = "import sys; from lsat_explorer.plots.contact import contact_sheet; contact_sheet([[[1]]], ['abc'], 'c')"
+    subprocess.run([sys.executable, "-c", f"{code}; assert 'matplotlib' not in sys.modules"], check=True)
+    with pytest.raises(ValueError, match="2 rows to draw and 1 captions"):
+        contact_sheet(np.zeros((2, 3, 3)), [("a", "b", "c")], "")
+    with pytest.raises(ValueError, match=r"shape \(5,\)"):
+        contact_sheet([np.zeros(5)], [("a", "b", "c")], "")
 
 
 @pytest.mark.parametrize("name", HOSTILE)

@@ -16,6 +16,7 @@ from PIL import Image
 import lsat_explorer as lsat
 from lsat_explorer.widgets import WeightBrowser
 from lsat_explorer.widgets.base import Pictured, View
+from lsat_explorer.widgets.row_tiles import RowTiles
 
 HOSTILE = ["<img src=x onerror=alert(1)>", "🎉 $x$", "n" * 300, "plain"]
 
@@ -99,6 +100,40 @@ def test_a_page_in_the_browser_turns_filters_and_orders(run: FakeRun) -> None:
     assert browser.label is None
 
 
+def test_the_next_page_is_at_hand_as_it_will_be_once_somebody_turns_pages(run: FakeRun) -> None:
+    browser = WeightBrowser(run, page_size=30)
+    assert sent(browser, "_ahead")["_ahead"] == {}  # nobody has
+    browser.set_state({"page": 2})
+    ahead, sprite = sent(browser, "_ahead")["_ahead"]["shown"], bytes(browser._ahead_sprite)
+    browser.set_state({"page": 3})
+    assert shown(browser) == ahead
+    assert bytes(browser._sprite) == sprite
+    browser.order = "heaviest"
+    assert browser._ahead["shown"]["stamp"] != shown(browser)["stamp"]  # what was at hand is of another order
+    browser.page = 30
+    browser.page = 29
+    assert browser._ahead["shown"]["page"] == 30
+    assert len(browser._ahead["shown"]["positions"]) == len(run.data.train) % 30
+
+
+def test_no_page_is_prepared_while_a_run_computes(digits: lsat.Data) -> None:
+    run = lsat.Run(lsat.Recipe(data_weights=lsat.LogWeights()), digits)
+    steps = run.steps()
+    next(steps)
+    browser = WeightBrowser(run, order="lightest")
+    browser.page = 2
+    assert browser._ahead == {}
+    steps.close()
+
+
+def test_a_view_is_sent_once_as_it_is_when_it_is_made(run: FakeRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    sprites: list[int] = []
+    sprite = RowTiles.sprite
+    monkeypatch.setattr(RowTiles, "sprite", lambda tiles, rows: sprites.append(len(rows)) or sprite(tiles, rows))
+    WeightBrowser(run, page_size=30, order="heaviest", label=3, page=2)
+    assert sprites == [30]
+
+
 def test_what_python_sets_reaches_the_page(run: FakeRun) -> None:
     browser = WeightBrowser(run, order="heaviest", label=3, page=2, page_size=10)
     assert sent(browser, "order", "_class", "page", "_size") == {
@@ -138,7 +173,7 @@ def test_settings_that_do_not_exist_are_refused(run: FakeRun) -> None:
     pages = shown(browser)["pages"]
     for name, value, said in [
         ("order", "doubts", "order is 'doubts', expected one of 'lightest', 'heaviest', 'doubt'"),
-        ("order", "-doubt", "order '-doubt' takes a fit to rows in memory"),
+        ("order", "-doubt", "order '-doubt' takes a fit, which the run has once it has begun"),
         ("label", "seven", "label is 'seven', but the data has 0, 1, 2"),
         ("page", 0, f"page is 0, expected 1 to {pages}"),
         ("page", pages + 1, f"page is {pages + 1}, expected 1 to {pages}"),

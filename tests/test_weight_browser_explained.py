@@ -130,7 +130,7 @@ def test_a_run_that_goes_on_begins_by_weight(digits: lsat.Data, run: lsat.Run) -
     fresh = lsat.Run(run.recipe, digits)
     browser = WeightBrowser(fresh, verdicts=lsat.Verdicts())
     assert (browser.order, shown(browser)["explains"]) == ("lightest", False)
-    with pytest.raises(ValueError, match="order '-doubt' takes a fit to rows in memory, which this run has not"):
+    with pytest.raises(ValueError, match="order '-doubt' takes a fit, which the run has once it has begun"):
         browser.order = "-doubt"
     next(iter(fresh.steps()))
     browser.order = "-doubt"  # it may be asked for while the run goes on

@@ -97,8 +97,7 @@ class RowChoice(traitlets.HasTraits):
             )
         if order.column in EXPLAINED and not can_explain(self.run):
             raise SettingError(
-                f"order {name!r} takes a fit to rows in memory, which this run has not; start it first, or give "
-                "'lightest'"
+                f"order {name!r} takes a fit, which the run has once it has begun; start it first, or give 'lightest'"
             )
         if order.column == "effect" and not can_judge(self.run):
             raise SettingError(

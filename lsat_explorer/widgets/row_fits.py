@@ -19,7 +19,7 @@ from lsat_explorer.widgets.row_resolve import Answer
 from lsat_explorer.widgets.row_tiles import RowTiles
 from lsat_explorer.widgets.threads import closed_at_exit
 
-__all__ = ["RowFits", "can_explain", "can_judge", "can_predict"]
+__all__ = ["RowFits", "at_hand", "can_explain", "can_judge", "can_predict"]
 
 _MOST_SECONDS = 20.0  # of a step, at the end of the process
 
@@ -29,9 +29,13 @@ def can_predict(run: Any) -> bool:
     return bool(getattr(run, "iterates", ()))
 
 
-def can_explain(run: Any) -> bool:
-    """Whether the model of a run can say what it makes of its training rows: it can where these are in memory."""
-    return can_predict(run) and not isinstance(run.data.train.inputs, RowsApart)
+can_explain = can_predict
+"""Whether the model of a run can say what it makes of its training rows, wherever these lie."""
+
+
+def at_hand(run: Any) -> bool:
+    """Whether the rows are in memory, so that the model says of each at once what it would take a pass over to say."""
+    return not isinstance(run.data.train.inputs, RowsApart)
 
 
 def can_judge(run: Any) -> bool:

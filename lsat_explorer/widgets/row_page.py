@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import traitlets
 
+from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.widgets.row_columns import Doubts, Told, noise_text, percent
 from lsat_explorer.widgets.row_filters import confusion_counts, in_cell, in_range
 from lsat_explorer.widgets.row_findings import Wish
-from lsat_explorer.widgets.row_fits import can_explain, can_judge
+from lsat_explorer.widgets.row_fits import can_explain, can_judge, can_predict
 from lsat_explorer.widgets.row_parts import RowParts
 from lsat_explorer.widgets.row_verdicts import RowVerdicts, marked, passing
 from lsat_explorer.widgets.row_words import offer, warning
@@ -19,17 +20,23 @@ from lsat_explorer.widgets.rows import ORDERS, Order, Page, page_of, span_text
 
 __all__ = ["RowPage"]
 
+_ELSEWHERE = "These rows are not in memory: sort training rows by doubt to have them judged, by a pass over them all."
+
 
 class RowPage(RowParts, RowVerdicts):
     """A view that shows the rows which its choices ask for, and asks the model what these take."""
 
     _shown = traitlets.Dict().tag(sync=True)
     _sprite = traitlets.Bytes(b"").tag(sync=True)
+    _ahead = traitlets.Dict().tag(sync=True)  # the next page, where somebody is likely to turn to it: shown, as _shown
+    _ahead_sprite = traitlets.Bytes(b"").tag(sync=True)
     _zoom = traitlets.Dict().tag(sync=True)
     _zoom_image = traitlets.Bytes(b"").tag(sync=True)
     _reasons_image = traitlets.Bytes(b"").tag(sync=True)
     _matrix: traitlets.List[Any] = traitlets.List().tag(sync=True)
     _standing = traitlets.Dict().tag(sync=True)
+
+    _stamp = 0  # counts what was laid out anew: pages of one stamp are of one order, filter and state of the run
 
     def _tuned(self) -> bool:
         """Whether the rows of the part have weights that the run's recipe tunes."""
@@ -56,15 +63,18 @@ class RowPage(RowParts, RowVerdicts):
         unknown = {"doubt": told.doubts is None, "effect": told.effects is None}
         return ORDERS["lightest"] if unknown.get(order.column) else order
 
-    def _present(self, keep: np.ndarray | None = None) -> Page:
+    def _present(self, keep: np.ndarray | None = None, number: int | None = None) -> Page:
         order = self._shown_order
         keys = self._tiles.keys(order.column, self._weights, self._told)
-        return page_of(keys, self.page, self._size, falling=order.falling, keep=self._keep() if keep is None else keep)
+        keep, number = self._keep() if keep is None else keep, self.page if number is None else number
+        return page_of(keys, number, self._size, falling=order.falling, keep=keep)
 
-    def _lay_out(self) -> None:
+    def _lay_out(self, *, turned: bool = False) -> None:
+        """Show what the choices ask for; ``turned`` says that nothing but the page is another than before."""
         with self._lock, self.hold_sync():
             if self._moving:
                 return
+            self._stamp += not turned
             if self._sought >= 0:
                 self._turn_to_sought()
             keep, told = self._keep(), self._told
@@ -73,10 +83,10 @@ class RowPage(RowParts, RowVerdicts):
                 self._turn_silently(page.number)
             drawn = tuple(page.positions.tolist())
             if drawn != self._drawn:  # a picture is worth sending only when other rows are in it
+                known = drawn == tuple(self._ahead.get("shown", {}).get("positions", ()))
+                self._sprite = self._ahead_sprite if known else self._tiles.sprite(page.positions)
                 self._drawn = drawn
-                self._sprite = self._tiles.sprite(page.positions)
-            shown = self._tiles.describe(self._weights, page, keep, told, self._sorting.column)
-            self._shown = shown | self._told_beside(page, told)
+            self._shown = self._described(page, keep, told)
             self._show_looked(told)
             if told.predictions is not None and not self._folded:
                 codes, classes = self._tiles.codes, len(self._tiles.classes)
@@ -86,6 +96,22 @@ class RowPage(RowParts, RowVerdicts):
             answer, changes = self._model.answer, self._changes()
             self._answer = {} if answer is None or changes is None else answer.told | {"old": answer.changes != changes}
         self.save_soon()
+
+    def _described(self, page: Page, keep: np.ndarray, told: Told) -> dict[str, Any]:
+        shown = self._tiles.describe(self._weights, page, keep, told, self._sorting.column)
+        return shown | self._told_beside(page, told) | {"page": page.number, "stamp": self._stamp}
+
+    def _look_ahead(self) -> None:
+        """Have the next page at hand on the page; not while a run computes, and where no row need be fetched for it."""
+        with self._lock, self.hold_sync():
+            idle = self._model.at_rest or not can_predict(self.run)
+            if self._moving or not idle or isinstance(self._tiles.split.inputs, RowsApart):
+                return
+            keep = self._keep()
+            page = self._present(keep, self.page + 1)
+            if page.number > self.page:
+                self._ahead_sprite = self._tiles.sprite(page.positions)
+                self._ahead = {"shown": self._described(page, keep, self._told)}
 
     def _told_beside(self, page: Page, told: Told) -> dict[str, Any]:
         """Return what a page shows beside what its rows are, as values of JSON."""
@@ -123,7 +149,9 @@ class RowPage(RowParts, RowVerdicts):
             zoom["effect"] = "not told: the data have no validation rows"
         zoom["verdict"] = marked(self._decided.get(self._tiles.names[place]))
         self._reasons_image = reasons.image
-        self._zoom = zoom | {"reasons": reasons.told, "behind": self._other is not None}
+        unasked = can_explain(self.run) and self.part != "test" and not self._judges
+        why = {"words": _ELSEWHERE, "groups": []} if unasked else reasons.told
+        self._zoom = zoom | {"reasons": why, "behind": self._other is not None}
 
     @property
     def _told(self) -> Told:
@@ -138,7 +166,7 @@ class RowPage(RowParts, RowVerdicts):
             if self._moving:
                 return
             explains, looked = can_explain(self.run), self._looked if self.part != "test" else -1
-            closer = explains and looked >= 0 and self.part == "training" and self._model.at_rest
+            closer = explains and looked >= 0 and self.part == "training" and self._model.at_rest and self._judges
             columns = self._asks_columns or closer
             wish = Wish(
                 tiles=self._tiles,

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,7 +14,7 @@ from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.widgets.base import View
 from lsat_explorer.widgets.row_choice import RowChoice
 from lsat_explorer.widgets.row_columns import Told
-from lsat_explorer.widgets.row_fits import RowFits, can_explain, can_predict
+from lsat_explorer.widgets.row_fits import RowFits, at_hand, can_explain, can_predict
 from lsat_explorer.widgets.row_tiles import PARTS, RowTiles
 from lsat_explorer.widgets.rows import Order, page_of
 
@@ -36,13 +38,13 @@ class RowParts(RowChoice, View):
     _weights: np.ndarray  # of the rows of the part: ones where they have none
     _orders: dict[str, str]  # the order in which each part was shown last
     _sought = -1  # position of a row whose page is to be shown
-    _moving = False  # from one part to another: nothing is shown between
+    _moving = False  # between several choices: nothing is shown until all are made
 
     @property
     def _model(self) -> RowFits:
         raise NotImplementedError
 
-    def _lay_out(self) -> None:
+    def _lay_out(self, *, turned: bool = False) -> None:
         raise NotImplementedError
 
     def _ask(self, renew: bool = False) -> None:
@@ -70,8 +72,13 @@ class RowParts(RowChoice, View):
     def _other(self) -> RowTiles | None:
         """The rows behind the row that is looked at, None where none are told."""
         part = _BEHIND.get(self.part)
-        told = part is not None and self._looked >= 0 and can_explain(self.run)
+        told = part is not None and self._looked >= 0 and can_explain(self.run) and self._judges
         return self._tiles_of(part) if part is not None and told else None
+
+    @property
+    def _judges(self) -> bool:
+        """Whether the model is asked what takes a pass over all rows: where these are elsewhere, if somebody did."""
+        return at_hand(self.run) or self._asks_columns or self._model.told(self._training).doubts is not None
 
     def _tiles_of(self, part: str) -> RowTiles:
         if part not in self._all:
@@ -86,7 +93,7 @@ class RowParts(RowChoice, View):
 
     def _usual_order(self) -> str:
         """Return the order in which the rows of the part come first: the doubtful, or the mistaken ones."""
-        rest = can_explain(self.run) and self._model.at_rest
+        rest = can_explain(self.run) and self._model.at_rest and at_hand(self.run)
         if self.part == "training":
             return "-doubt" if rest else "lightest"
         inputs = self._tiles.split.inputs
@@ -102,8 +109,7 @@ class RowParts(RowChoice, View):
         with self._lock, self.hold_sync():
             if self._moving:
                 return
-            self._moving = True
-            try:
+            with self._without_layout():
                 self._orders[change["old"]] = self.order
                 self.selected = []
                 self._tiles = self._tiles_of(self.part)
@@ -115,8 +121,6 @@ class RowParts(RowChoice, View):
                     self.confusion, self._folded = None, True
                 self._resume_order()
                 self.page = 1
-            finally:
-                self._moving = False
             self._lay_out()
             self._ask()
 
@@ -152,11 +156,17 @@ class RowParts(RowChoice, View):
 
     def _turn_silently(self, page: int) -> None:
         """Turn to a page within what is being laid out."""
-        self._moving = True
-        try:
+        with self._without_layout():
             self.page = page
+
+    @contextmanager
+    def _without_layout(self) -> Iterator[None]:
+        """Change several choices with nothing shown, and the model asked for nothing, in between."""
+        moving, self._moving = self._moving, True
+        try:
+            yield
         finally:
-            self._moving = False
+            self._moving = moving
 
     def _go_back(self) -> None:
         if self._trail:

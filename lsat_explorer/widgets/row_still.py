@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from lsat_explorer.plots.contact import contact_sheet
 from lsat_explorer.plots.curves import count_text
 from lsat_explorer.widgets.row_tiles import RowTiles
 from lsat_explorer.widgets.rows import Page
@@ -15,11 +16,9 @@ _PICTURED = 20  # rows
 
 def still(tiles: RowTiles, page: Page, weights: np.ndarray, title: str) -> bytes:
     """Return the first rows of a page as a PNG, under a title and with their number."""
-    from lsat_explorer.plots import graphs_figure, thumbnails_figure
-
     rows = page.positions[:_PICTURED]
     title = f"{title} · {count_text(page.total, 'row')}"
     captions = list(zip(*tiles.words(weights, rows), strict=True))
     if tiles.has_images:
-        return thumbnails_figure(tiles.images(rows), captions, title).png()
-    return graphs_figure(tiles.values.graphs(rows), captions, title).png()
+        return contact_sheet(tiles.images(rows), captions, title)
+    return contact_sheet(tiles.values.graphs(rows), captions, title, graphs=True)

@@ -114,14 +114,17 @@ class WeightBrowser(Shown, RowPage):
         self._fits = RowFits(self._lay_out)
         self._given, self._verdicts, self._decided = verdicts, Verdicts(), {}
         super().__init__(**settings)
-        self.add_class("lsat-live")
-        self.selected = []
-        self.run = run
-        self.page_size = page_size
-        self.part = part
-        self.order = self._usual_order() if order is None else order
-        self.label, self.weights, self.confusion, self.verdict = label, weights, confusion, verdict
-        self.page = page
+        with self.hold_sync(), self._without_layout():  # the page hears of the view once, as it is then
+            self.add_class("lsat-live")
+            self.selected = []
+            self.run = run
+            self.page_size = page_size
+            self.part = part
+            self.order = self._usual_order() if order is None else order
+            self.label, self.weights, self.confusion, self.verdict = label, weights, confusion, verdict
+            self.page = page
+        self._lay_out()
+        self._ask()
         self.on_msg(self._obey)
 
     @traitlets.observe("run")
@@ -145,9 +148,8 @@ class WeightBrowser(Shown, RowPage):
     def _take_data(self) -> None:
         """Turn to the training rows of other data, and to the verdicts on them."""
         self._all, self._orders, self._trail, self._drawn = {}, {}, [], None
-        self._moving = True
-        self.part = "training"
-        self._moving = False
+        with self._without_layout():
+            self.part = "training"
         self._tiles = self._tiles_of("training")
         self._count_parts()
         self._verdicts.unobserve(self._follow_verdicts)
@@ -187,7 +189,8 @@ class WeightBrowser(Shown, RowPage):
         with self._lock:
             if not self._moving:
                 self._sought = -1
-                self._lay_out()
+                self._lay_out(turned=True)
+                self._look_ahead()
 
     @traitlets.observe("_looked", "_folded", "_solving")
     def _look(self, change: Any) -> None:
@@ -245,6 +248,10 @@ class WeightBrowser(Shown, RowPage):
             raise TimeoutError(f"The rows were still being predicted after {timeout:g} s: wait longer.")
         if self._model.problem:
             raise ValueError(self._model.problem)
+
+    def _ipython_display_(self, **kwargs: Any) -> None:
+        super()._ipython_display_(**kwargs)
+        self._look_ahead()  # while the page is busy with the first
 
     def close(self) -> None:
         """Take the view away."""

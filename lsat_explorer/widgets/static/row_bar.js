@@ -27,7 +27,7 @@ const unavailable = (model, column) => {
   if (part !== "training" && (column === "weight" || isExplained(column))) return " Training rows alone have it.";
   if (part === "test" && isPredicted(column)) return " Test rows are shown without predictions.";
   if (isPredicted(column) && !can) return LATER;
-  if (isExplained(column) && !explains) return can ? " It takes rows in memory." : LATER;
+  if (isExplained(column) && !explains) return LATER;
   const judged = model.get("_parts").some(([name]) => name === "validation");
   return column === "effect" && !judged ? " It takes validation rows, and the data have none." : "";
 };

@@ -123,14 +123,17 @@ function histogramCard(model, set) {
     const now = model.get("_shown"), found = now.histogram, count = found.all.length;
     node.hidden = !now.tuned;
     const width = count > 1 ? 100 / count : 4, start = count > 1 ? 0 : 48;
-    drawing.replaceChildren(...["all", "kept"].flatMap((which, layer) => found[which].map((rows, place) => {
+    const key = JSON.stringify(found);
+    const fresh = drawing.dataset.key !== key; // a page that turns has the same bars
+    if (fresh) drawing.replaceChildren(...["all", "kept"].flatMap((which, layer) => found[which].map((rows, place) => {
       if (!rows) return "";
       const tall = Math.max(1.5, found.tall[layer][place] * HIGH);
       return svg("rect", { class: which, x: start + place * width, width: width * 0.82, y: HIGH - tall, height: tall });
     })).filter(Boolean));
+    drawing.dataset.key = key;
     const { share } = scale();
     const at = share(1), between = count > 1 && found.low < 1 && found.high > 1;
-    if (between) drawing.append(svg("line", { x1: 100 * at, x2: 100 * at, y1: 0, y2: HIGH }));
+    if (between && fresh) drawing.append(svg("line", { x1: 100 * at, x2: 100 * at, y1: 0, y2: HIGH }));
     [low.textContent, high.textContent] = count > 1 ? found.ends : ["", ""];
     one.hidden = !between || at < 0.15 || at > 0.85;
     one.style.left = `${100 * at}%`;

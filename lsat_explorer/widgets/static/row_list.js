@@ -26,7 +26,7 @@ function rowList(model, set, pick, look, judge) {
   };
   const stop = (place) => {
     focus = Math.max(0, Math.min(place, list.children.length - 1));
-    options().forEach((option, i) => { option.tabIndex = i === focus ? 0 : -1; });
+    options().forEach((option, i) => state(option, "tabindex", i === focus ? "0" : "-1"));
   };
   const reach = (place, event) => {
     stop(place);
@@ -77,16 +77,15 @@ function rowList(model, set, pick, look, judge) {
     const text = now[BESIDE[column] ?? "weights"]?.[place] ?? "";
     return (column === "weight" || !(column in BESIDE)) && !now.tuned ? "" : text.split(" ")[0];
   };
-  const fillTile = (tile, now, place, url, column) => {
-    const [picture, line, row, mark] = tile.children, told = Boolean(now.suggested);
-    paint(picture, now.shape, url, place, now.columns, now.positions.length);
+  const fillTile = (tile, now, place, column) => {
+    const [, line, row, mark] = tile.children, told = Boolean(now.suggested);
     const other = now.doubtful?.[place] ? now.suggested[place] : !told && now.wrong?.[place] ? now.predicted[place] : "";
-    line.children[0].textContent = now.labels[place] + (other && `→${other}`);
+    say(line.children[0], now.labels[place] + (other && `→${other}`));
     const first = now.tuned ? now.weights[place] : column === "loss" ? beside(now, column, place) : "";
-    line.children[1].textContent = !told ? first
-      : (other ? "" : `${now.suggested[place]} · `) + now.confidence[place].replace(/^([<>]) /, "$1");
-    row.children[0].textContent = now.rows[place];
-    row.children[1].textContent = told || (column === "loss" && now.tuned) ? beside(now, column, place) : "";
+    say(line.children[1], !told ? first
+      : (other ? "" : `${now.suggested[place]} · `) + now.confidence[place].replace(/^([<>]) /, "$1"));
+    say(row.children[0], now.rows[place]);
+    say(row.children[1], told || (column === "loss" && now.tuned) ? beside(now, column, place) : "");
     drawMark(mark, now.verdicts[place]);
   };
   const LINE = [
@@ -98,6 +97,7 @@ function rowList(model, set, pick, look, judge) {
     suggested: Boolean(now.suggested), doubt: column === "doubt", effect: column === "effect", weight: now.tuned,
     predicted: now.predicted || (!now.suggested && now.part !== "test"), loss: now.predicted || (!now.suggested && now.part !== "test"),
   }[name] ?? true)), ...(now.sorted ? [[column, "sorted"]] : [])];
+  const writing = writer(list);
   const newLine = () => dom("div", { class: "lsat-browser-tile", role: "option" });
   const fillLine = (tile, now, place, column) => {
     const picture = frame();
@@ -146,17 +146,20 @@ function rowList(model, set, pick, look, judge) {
     node.classList.toggle("lsat-browser-table", table);
     while (list.children.length > count) list.lastElementChild.remove();
     while (list.children.length < count) list.append(table ? newLine() : newTile());
-    options().forEach((option, place) => {
+    const write = (option, place) => {
       if (table) fillLine(option, now, place, column);
-      else fillTile(option, now, place, url, column);
+      else fillTile(option, now, place, column);
       const told = now.suggested ? `, suggested ${now.suggested[place]} with ${now.confidence[place]}` : "";
       const effect = now.effects ? `, effect ${now.effects[place]}` : "";
       const verdict = now.verdicts[place] ? `, ${markWords(now.verdicts[place])}` : "";
       const said = now.predicted ? `, predicted ${now.predicted[place]}, loss ${now.losses[place]}` : "";
       const weight = now.tuned ? `, weight ${now.exact[place]}` : "";
-      option.title = `label ${now.labels[place]}${told}${said}${weight}${effect}, row ${now.rows[place]}${verdict}`;
-      option.setAttribute("aria-label", option.title);
-    });
+      const words = `label ${now.labels[place]}${told}${said}${weight}${effect}, row ${now.rows[place]}${verdict}`;
+      state(option, "title", words);
+      state(option, "aria-label", words);
+    };
+    if (!table) options().forEach((option, place) => paint(option.firstElementChild, now.shape, url, place, now.columns, count));
+    writing.begin(options(), write);
     stop(focus);
     const long = now.labels.some((text) => text.length > 4) || now.rows.some((text) => text.length > 9)
       || (column === "effect" && Boolean(now.effects));
@@ -172,7 +175,40 @@ function rowList(model, set, pick, look, judge) {
   };
   const drawPicks = () => {
     const chosen = new Set(picked()), { positions } = shown();
-    options().forEach((option, place) => option.setAttribute("aria-selected", String(chosen.has(positions[place]))));
+    options().forEach((option, place) => state(option, "aria-selected", String(chosen.has(positions[place]))));
   };
   return { node, draw, drawHead, drawPicks, press, list };
+}
+
+// Writes the words of many tiles: at once those of the tiles in sight, then the others, as soon as the page has been
+// painted or one of them comes into sight. Nobody waits for words out of sight, and laying them out takes a while.
+const FIRST = 120; // tiles that are written at once before the browser has told which are in sight
+
+function writer(list) {
+  const hidden = new WeakMap(); // whether a tile is out of sight, once the browser has told
+  let waiting = new Map(), write = null;
+  const soon = window.requestIdleCallback ?? ((go) => setTimeout(() => go({ timeRemaining: () => 8 }), 30));
+  const one = (tile) => { const place = waiting.get(tile); waiting.delete(tile); write(tile, place); };
+  list.addEventListener("contentvisibilityautostatechange", (event) => {
+    hidden.set(event.target, event.skipped);
+    if (!event.skipped && waiting.has(event.target)) one(event.target);
+  });
+  const goOn = (mine) => (deadline) => {
+    if (mine !== waiting) return; // another page is being written
+    for (const tile of mine.keys()) {
+      if (deadline.timeRemaining() < 2) break;
+      one(tile);
+    }
+    if (mine.size) soon(goOn(mine));
+  };
+  const begin = (tiles, how) => {
+    waiting = new Map();
+    write = how;
+    tiles.forEach((tile, place) => {
+      if (hidden.get(tile) ?? place >= FIRST) waiting.set(tile, place);
+      else how(tile, place);
+    });
+    if (waiting.size) requestAnimationFrame(() => soon(goOn(waiting), { timeout: 500 }));
+  };
+  return { begin };
 }

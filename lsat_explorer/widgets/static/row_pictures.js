@@ -13,12 +13,19 @@ const titled = (text, title, act) => {
   return node;
 };
 
+// What stands there already is left alone: hundreds of tiles are written at once, and a page that turns changes few words.
+const say = (node, text) => {
+  const now = node.firstChild;
+  if (now === null) { if (text) node.textContent = text; } else if (now.data !== text) now.data = text;
+};
+const state = (node, name, value) => { if (node.getAttribute(name) !== value) node.setAttribute(name, value); };
+
 // Place in a sprite of `count` images, `across` of them in a line; a picture of one row is a sprite of one. What turning
 // a page does not change is left alone: hundreds of frames are painted at once.
 function paint(frame, shape, url, place = 0, across = 1, count = 1) {
-  frame.classList.remove("lsat-browser-graph");
   let image = frame.firstElementChild;
   if (!image || !image.classList.contains("lsat-browser-image")) {
+    frame.classList.remove("lsat-browser-graph");
     image = dom("div", { class: "lsat-browser-image" });
     frame.replaceChildren(image);
   }

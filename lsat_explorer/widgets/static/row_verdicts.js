@@ -19,6 +19,7 @@ const markWords = (mark) => (mark ? `verdict ${mark.kind}${mark.to ? ` to ${mark
 
 // the sign of a verdict on a tile or in a line
 function drawMark(node, mark) {
+  if (!mark && node.hidden) return;
   node.className = mark ? `lsat-browser-mark lsat-browser-mark-${mark.kind}` : "lsat-browser-mark";
   node.textContent = mark ? markText(mark) : "";
   node.hidden = !mark;

@@ -3,8 +3,17 @@
 
 const UNTUNED = "The recipe tunes no row weights: each row counts the same in the fit.";
 
-function render({ model, el }) {
+function render({ model: source, el }) {
   el.classList.add("lsat", "lsat-browser");
+  let early = null; // the next page, which was at hand: shown until Python has sent it as the present one
+  const model = {
+    get: (name) => (name === "_shown" && early ? early.shown : source.get(name)),
+    set: (name, value) => source.set(name, value),
+    save_changes: () => source.save_changes(),
+    send: (content) => source.send(content),
+    on: (event, handler) => source.on(event, handler),
+    off: (event, handler) => source.off(event, handler),
+  };
   const set = (name, value) => { model.set(name, value); model.save_changes(); };
   const pick = (positions) => set("_picked", positions);
   const bar = controlBar(model, set);
@@ -55,10 +64,35 @@ function render({ model, el }) {
     reading = true;
     const fresh = await decoded(model.get("_sprite"));
     if (mine !== latest) { if (fresh) URL.revokeObjectURL(fresh); return; }
+    show(fresh);
+  };
+  const show = (fresh) => {
+    latest++;
     reading = false;
-    if (url) URL.revokeObjectURL(url);
+    if (url && url !== fresh) URL.revokeObjectURL(url);
     url = fresh;
     drawWords();
+  };
+  // the page after this one, with its sprite decoded, for the moment in which somebody turns to it
+  const next = { shown: null, url: null };
+  const forget = () => { if (next.url) URL.revokeObjectURL(next.url); next.shown = next.url = null; };
+  const readNext = async () => {
+    const ahead = source.get("_ahead");
+    forget();
+    if (!ahead.shown) return;
+    const fresh = await decoded(source.get("_ahead_sprite"));
+    if (ahead !== source.get("_ahead")) { if (fresh) URL.revokeObjectURL(fresh); return; }
+    [next.shown, next.url] = [ahead.shown, fresh];
+    if (source.get("_shown").page !== source.get("page")) turn(); // somebody has turned to it meanwhile
+  };
+  const same = (one, other) => one.stamp === other.stamp && one.page === other.page;
+  const turn = () => {
+    if (next.shown && same(next.shown, { stamp: source.get("_shown").stamp, page: source.get("page") })) {
+      early = { shown: next.shown };
+      const fresh = next.url;
+      next.shown = next.url = null;
+      show(fresh);
+    } else bar.update();
   };
   let pending = false, pictured = false; // one drawing per message, whatever number of traits it brings
   const later = (withPicture) => () => {
@@ -66,8 +100,12 @@ function render({ model, el }) {
     if (pending) return;
     pending = true;
     queueMicrotask(() => {
-      const whole = pictured;
+      const now = source.get("_shown"), known = early && same(early.shown, now); // its sprite is on show
+      const passed = early && !known && now.stamp === early.shown.stamp && early.shown.page === source.get("page");
+      const whole = pictured && !known;
       pending = pictured = false;
+      if (passed) return; // somebody has turned on since: what Python sends of that page comes next
+      early = null;
       if (whole) drawAll();
       else drawWords();
     });
@@ -78,18 +116,21 @@ function render({ model, el }) {
   const chosen = () => { bar.update(); weights.update(); confusion.update(); standing.draw(); };
   const handlers = [
     [["_sprite"], later(true)], [["_shown"], later(false)],
-    [["order", "page", "_class", "_cell", "_brush", "_size", "_folded", "_matrix", "part", "verdict", "_parts"], chosen], [["_standing"], told], [["_zoom", "_picked_names"], () => { zoom.draw(); standing.draw(); }],
+    [["page"], turn], [["_ahead"], () => readNext()],
+    [["order", "_class", "_cell", "_brush", "_size", "_folded", "_matrix", "part", "verdict", "_parts"], chosen], [["_standing"], told], [["_zoom", "_picked_names"], () => { zoom.draw(); standing.draw(); }],
     [["_picked"], () => { rows.drawPicks(); zoom.draw(); }], [["_zoom_image"], zoom.read], [["_trail"], zoom.draw],
     [["_judged"], decided], [["_answer", "_solving"], verdicts.draw], [["_reasons_image"], reasons.read],
   ];
   for (const [names, handler] of handlers) for (const name of names) model.on(`change:${name}`, handler);
   drawAll();
+  readNext();
   zoom.read();
   reasons.read();
   return () => {
     for (const [names, handler] of handlers) for (const name of names) model.off(`change:${name}`, handler);
     latest++;
     if (url) URL.revokeObjectURL(url);
+    forget();
     zoom.end();
     reasons.end();
   };
