@@ -464,20 +464,36 @@ def test_a_header_that_lies_about_sizes_is_refused_before_memory_is_taken(kept, 
 
 def test_a_run_that_has_not_ended_is_not_replaced_by_another(kept, tmp_path):
     shutil.copy(kept, tmp_path / NAME)
-    old = (tmp_path / NAME).read_bytes()
-    unended(tmp_path / NAME)
-    running = (tmp_path / NAME).read_bytes()
-    with pytest.raises(ValueError, match=r"holds a run that has not ended: lsat\.Run\.resume\("):
-        lsat.tune(lsat.Recipe(), data_of(), progress=False, checkpoint=tmp_path)
-    assert (tmp_path / NAME).read_bytes() == running != old
+    for status in ("running", "stopped_by_user"):
+        spoilt(tmp_path / NAME, tmp_path, said={"status": status})
+        there = (tmp_path / NAME).read_bytes()
+        with pytest.raises(ValueError, match=r"holds a run that has not ended: lsat\.Run\.resume\("):
+            lsat.tune(lsat.Recipe(), data_of(), progress=False, checkpoint=tmp_path)
+        assert (tmp_path / NAME).read_bytes() == there
     run = lsat.tune(lsat.Recipe(), data_of(), progress=False, checkpoint=Checkpoint(tmp_path, replace=True))
     assert len(lsat.Run.resume(tmp_path, data_of()).iterates) == len(run.iterates)
-    lsat.tune(lsat.Recipe(), data_of(), progress=False, checkpoint=tmp_path)  # that one had ended
 
 
-def unended(path: Path) -> None:
-    """Make a checkpoint say that its run goes on, as one does whose process was killed."""
-    spoilt(path, path.parent, said={"status": "running"})
+def test_a_run_that_has_ended_is_replaced_by_itself_alone(tmp_path):
+    recipe, data = lsat.Recipe(), data_of()
+    first = lsat.tune(recipe, data, progress=False, checkpoint=tmp_path)
+    again = lsat.tune(recipe, data, progress=False, checkpoint=tmp_path)  # the cell is run again
+    assert [one.loss for one in again.iterates] == [one.loss for one in first.iterates]
+
+    there = (tmp_path / NAME).read_bytes()
+    other = lsat.Recipe(method=lsat.LBFGS(max_iterations=2))
+    moved = {name: value + 1.0 for name, value in first.omega.items()}
+    for recipe_of, data_then, omega in [(other, data, None), (recipe, make_data(seed=1), None), (recipe, data, moved)]:
+        with pytest.raises(
+            ValueError, match=r"holds another run \(converged\), which would be lost: give another folder"
+        ):
+            lsat.Run(recipe_of, data_then, omega, checkpoint=tmp_path)
+    assert (tmp_path / NAME).read_bytes() == there
+
+    again.change(other)
+    list(again.steps())  # the run's own file, which its first recipe does not lead to any more
+    with pytest.raises(ValueError, match="holds another run"):
+        lsat.Run(again.recipe, data, checkpoint=tmp_path)
 
 
 def test_what_is_no_folder_is_refused(tmp_path):

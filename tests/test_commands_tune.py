@@ -306,6 +306,16 @@ def test_a_run_that_was_killed_is_gone_on_with_in_its_folder(tmp_path, command):
     assert len(lsat.Run.load(tmp_path / "run").iterates) == len(loaded.iterates)
 
 
+def test_a_run_that_has_converged_is_saved_again_as_it_is(tmp_path, command):
+    data = lsat.datasets.digits()
+    run = lsat.tune(lsat.Recipe(), data, progress=False, checkpoint=tmp_path / "run")
+    assert run.status is lsat.Status.CONVERGED
+    assert command("tune", "--resume", str(tmp_path / "run"), "--data", "digits")[0] == 0
+    loaded = lsat.Run.load(tmp_path / "run", data)
+    assert len(loaded.iterates) == len(run.iterates)
+    assert loaded.omega == run.omega
+
+
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [

@@ -24,6 +24,55 @@ def test_a_directed_networkx_graph_keeps_names_and_loses_directions():
     assert sorted(map(sorted, graph.to_networkx().edges)) == [["rain", "sun"], ["rain", "wind"]]
 
 
+def test_edges_may_be_given_by_the_names_of_the_nodes():
+    names = ["wind", "rain", "sun"]
+    for edges in ([("wind", "sun"), ("sun", "rain")], np.array([["wind", "sun"], ["sun", "rain"]])):
+        assert lsat.Graph(3, edges, names=names) == lsat.Graph(3, [(0, 2), (2, 1)], names=names)
+    with pytest.raises(ValueError, match=r"the node 'son', which is not among the names: did you mean 'sun'\?"):
+        lsat.Graph(3, [("wind", "son")], names=names)
+    with pytest.raises(ValueError, match="a name stands there twice"):
+        lsat.Graph(3, [("wind", "sun")], names=["wind", "sun", "sun"])
+
+
+def test_ordered_keeps_every_edge_by_name():
+    graph = lsat.Graph(3, [(0, 1), (1, 2)], names=["sun", "wind", "rain"])
+    moved = graph.ordered(["snow", "rain", "wind", "sun"])
+    assert moved.names == ("snow", "rain", "wind", "sun")
+    assert {frozenset(edge) for edge in moved.to_networkx().edges} == {
+        frozenset(edge) for edge in graph.to_networkx().edges
+    }
+    for names, sentence in [
+        (["sun", "wind"], "has a node 'rain', which is not among the names"),
+        (["sun", "wind", "rain", "rain"], "A name stands there twice"),
+    ]:
+        with pytest.raises(ValueError, match=sentence):
+            graph.ordered(names)
+    with pytest.raises(ValueError, match="have no names"):
+        lsat.graphs.path(3).ordered(["a", "b", "c"])
+
+
+@pytest.mark.parametrize("block", [None, "x"])
+def test_a_node_that_is_named_as_a_feature_elsewhere_is_refused(block):
+    generator = np.random.default_rng(0)
+    X = pandas.DataFrame(generator.normal(size=(60, 3)), columns=["wind", "rain", "sun"])
+    data = lsat.Data.from_arrays(X, X["wind"] + X["sun"])
+    graph = lsat.Graph(3, [("wind", "sun")], names=["sun", "wind", "rain"])
+
+    def tuned(graph):
+        smooth = lsat.Smooth(graph, block=block, log_weight=3.0)
+        held = {"regularizer.s.log_weight": lsat.Frozen()}
+        featurizer = lsat.Identity() if block is None else lsat.Concat(x=lsat.Identity())
+        regularizer = lsat.Stack(s=smooth, r=lsat.Ridge())
+        recipe = lsat.Recipe(featurizer=featurizer, regularizer=regularizer, hyper_penalties=held)
+        return lsat.tune(recipe, data, progress=False).model.theta
+
+    with pytest.raises(ValueError, match=r"regularizer\.s: node 0 of the graph is named 'sun', and feature 0 is"):
+        tuned(graph)
+    by_hand = tuned(lsat.Graph(3, [(0, 2)]))
+    assert tuned(graph.ordered(data.feature_names)).equal(by_hand)
+    assert tuned(lsat.Graph(3, [(0, 2)], names=["a", "b", "c"])).equal(by_hand)  # names of one's own are only shown
+
+
 @pytest.mark.parametrize(
     ("graph", "components"), [(lsat.graphs.grid(4, 5), 1), (lsat.Graph(4, []), 4), (lsat.Graph(5, [(0, 4), (1, 2)]), 3)]
 )

@@ -167,7 +167,8 @@ def test_other_methods_too_end_not_finite_after_a_nan(method):
 @pytest.mark.parametrize("method", [lsat.MultiStart(lsat.LBFGS(), starts=3), lsat.Grid(points=4)])
 def test_searches_end_not_finite_where_no_point_has_a_value(method):
     CALLS.clear()
-    run = lsat.tune(lsat.Recipe(loss=Spoiled(nan_after=0), method=method), make_data("regression"), progress=False)
+    with pytest.warns(UserWarning, match="No fit was found. Not finite: no step leads to a finite loss"):
+        run = lsat.tune(lsat.Recipe(loss=Spoiled(nan_after=0), method=method), make_data("regression"), progress=False)
     assert run.status is Status.NOT_FINITE
     assert run.iterates[-1].objective == math.inf
 
@@ -181,14 +182,16 @@ def test_searches_keep_the_best_of_the_points_that_have_a_value(method):
     assert run.iterates[-1].objective == run.kept.objective == min(finite)
 
 
-def test_a_start_without_a_solution_says_what_to_raise():
+def test_a_start_without_a_solution_says_what_to_raise_and_names_the_feature():
     recipe = lsat.Recipe(
         featurizer=lsat.Concat(a=lsat.Identity(), b=lsat.Identity()), regularizer=lsat.Ridge(log_weight=-20.0)
     )
-    run = lsat.tune(recipe, make_data(), progress=False)
+    said = r"No fit was found\. .*Feature 6 is a combination .* raise regularizer\.log_weight\. Feature 6 is 'x0'\."
+    with pytest.warns(UserWarning, match=said):
+        run = lsat.tune(recipe, make_data(), progress=False)
     assert run.status is Status.NOT_FINITE
     assert "raise regularizer.log_weight" in run.message
-    with pytest.raises(ValueError, match="no fit"):
+    with pytest.raises(ValueError, match=r"no fit .* Feature 6 is 'x0'\."):
         _ = run.model
 
 

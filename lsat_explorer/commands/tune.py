@@ -28,6 +28,8 @@ if TYPE_CHECKING:
 SUMMARY = "tune a recipe on data"
 PATIENCE = 2
 """So many interrupts leave the run the time to stop and to be saved."""
+GOES_ON = {lsat.Status.READY, lsat.Status.BROKEN_OFF, lsat.Status.STOPPED_BY_USER, lsat.Status.MAX_ITERATIONS}
+"""Where a run may stand that is pulled; one that has ended by itself is only saved."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -41,7 +43,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--scheduler", metavar="ADDRESS", help=scheduler)
     kept = "the folder to write; the run is kept there as it goes on"
     parser.add_argument("--out", type=Path, metavar="RUN", help=f"{kept} (default: that of --resume)")
-    goes_on = "go on with a run that was broken off, as if it had not been, on the same --data"
+    goes_on = "go on, on the same --data, with a run that was broken off, as if it had not been, or that was stopped"
     parser.add_argument("--resume", type=Path, metavar="RUN", help=goes_on)
     parser.add_argument("--overwrite", action="store_true", help="replace the run that --out holds already")
 
@@ -53,7 +55,8 @@ def run(args: argparse.Namespace) -> int:
     # Made now, for a folder that cannot be made is to be known before the work, not after it.
     with new_folder(args.out), stop_on_interrupt(tuning):
         try:
-            pull(tuning)
+            if tuning.status in GOES_ON:
+                pull(tuning)
             return save(tuning, args.out)
         except (ClusterLost, CommandError) as error:
             lost = error if isinstance(error, ClusterLost) else error.__cause__

@@ -32,21 +32,24 @@ class Graph(Piece):
     ----------
     n : int
         Number of nodes, one a feature.
-    edges : sequence of (int, int)
-        Pairs of node numbers from 0 to n − 1. An edge given twice, in either direction, is kept once with a warning.
+    edges : sequence of (int, int), or of (str, str)
+        Pairs of node numbers from 0 to n − 1, or of ``names``. An edge given twice, in either direction, is kept once
+        with a warning.
     names : sequence of str, optional
-        Names of the nodes.
+        Names of the nodes. Node i stands for feature i: a name that another feature has is refused when it is tuned.
 
     Raises
     ------
     ValueError
-        For a self-loop, a node out of range, or names that are not n.
+        For a self-loop, a node out of range or of no name, or names that are not n.
 
     Examples
     --------
     >>> Graph(3, [(0, 1), (1, 2)]).incidence().toarray()
     array([[ 1., -1.,  0.],
            [ 0.,  1., -1.]])
+    >>> Graph(3, [("wind", "sun")], names=["wind", "rain", "sun"]).edges.tolist()
+    [[0, 2]]
     """
 
     n: int
@@ -55,14 +58,17 @@ class Graph(Piece):
     _preset: tuple[str, tuple[int, ...], dict[str, Any]] | None = field(repr=False)
 
     def __init__(
-        self, n: int, edges: Iterable[Sequence[int]] | np.ndarray, names: Iterable[Hashable] | None = None
+        self,
+        n: int,
+        edges: Iterable[Sequence[int] | Sequence[str]] | np.ndarray,
+        names: Iterable[Hashable] | None = None,
     ) -> None:
         if isinstance(n, bool) or not isinstance(n, int | np.integer) or not 0 < n <= LIMIT:
             raise ValueError(f"A graph of {n!r} nodes: expected a whole number from 1 to {LIMIT:,}.")
-        pairs = _normalise(edges, int(n))
         labels = None if names is None else tuple(str(name) for name in names)
         if labels is not None and len(labels) != n:
             raise ValueError(f"A graph of {n} nodes got {len(labels)} names: give one a node.")
+        pairs = _normalise(_numbered(edges, labels), int(n))
         pairs.setflags(write=False)
         for name, value in (("n", int(n)), ("edges", pairs), ("names", labels), ("_preset", None)):
             object.__setattr__(self, name, value)
@@ -85,6 +91,35 @@ class Graph(Piece):
     def components(self) -> int:
         """Return the number of connected components."""
         return int(sparse.csgraph.connected_components(abs(self.incidence()).T @ abs(self.incidence()))[0])
+
+    def ordered(self, names: Iterable[Hashable]) -> Graph:
+        """Return the graph with its nodes in the order of ``names``; one that it lacks becomes a node without edges.
+
+        Parameters
+        ----------
+        names : sequence of str
+            Names of the features, such as ``data.feature_names``.
+
+        Raises
+        ------
+        ValueError
+            When the nodes have no names, a name stands there twice, or a node is not among them.
+
+        Examples
+        --------
+        >>> Graph(2, [(0, 1)], names=["sun", "wind"]).ordered(["wind", "rain", "sun"])
+        Graph(3, [(0, 2)], names=['wind', 'rain', 'sun'])
+        """
+        wanted = [str(name) for name in names]
+        place = {name: number for number, name in enumerate(wanted)}
+        if self.names is None:
+            raise ValueError("The nodes of this graph have no names: give it names=[…], one a node.")
+        if len(place) < len(wanted) or len(set(self.names)) < self.n:
+            raise ValueError("A name stands there twice, so that its node is not known: give each its own.")
+        for name in self.names:
+            if name not in place:
+                raise ValueError(f"The graph has a node {name!r}, which is not among the names{nearest(name, place)}")
+        return Graph(len(wanted), [(place[self.names[a]], place[self.names[b]]) for a, b in self.edges], wanted)
 
     def to_networkx(self) -> networkx.Graph:
         """Return the same graph for networkx, nodes by name where there are names."""
@@ -132,6 +167,25 @@ class Graph(Piece):
 
 
 REGISTRY["Graph"] = Graph
+
+
+def _numbered(edges: Any, names: tuple[str, ...] | None) -> Any:
+    """Return edges between names as edges between numbers; anything else as it is."""
+    if names is None or (isinstance(edges, np.ndarray) and edges.dtype.kind not in "UO"):
+        return edges
+    try:
+        pairs = [tuple(edge) for edge in edges]
+    except TypeError:
+        return edges  # refused with the others
+    if not any(isinstance(node, str) for pair in pairs for node in pair):
+        return pairs
+    place = {name: number for number, name in enumerate(names)}
+    if len(place) < len(names):
+        raise ValueError("Edges are given by name and a name stands there twice: give each node its own.")
+    for node in (node for pair in pairs for node in pair):
+        if node not in place:
+            raise ValueError(f"An edge has the node {node!r}, which is not among the names{nearest(str(node), place)}")
+    return [tuple(place[node] for node in pair) for pair in pairs]
 
 
 def _normalise(edges: Iterable[Sequence[int]] | np.ndarray, n: int) -> np.ndarray:

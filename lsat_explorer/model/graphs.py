@@ -138,6 +138,8 @@ def nearest_neighbours(X: Any, k: int, *, distance: str = "correlation") -> Grap
 def from_networkx(G: networkx.Graph) -> Graph:
     """Return the graph of a networkx graph, its nodes numbered in their order and named; directions are dropped.
 
+    ``from_networkx(G).ordered(data.feature_names)`` has the nodes in the order of the columns.
+
     Examples
     --------
     >>> import networkx

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+from .column_names import in_words
 from .iterate import Iterate, Status
 from .multi_start import MultiStart
 
@@ -25,7 +26,9 @@ def advice(run: Run) -> str:
     sentences = [run.status.sentence]
     if run.status is Status.NOT_FINITE and run.problem is not None:
         outcome = run.problem.evaluate(last.omega).outcome
-        sentences.append("The loss or its gradient is not a finite number." if outcome.ok else outcome.sentence)
+        sentences.append(
+            "The loss or its gradient is not a finite number." if outcome.ok else in_words(run.problem, outcome)
+        )
     if run.status is Status.STALLED and run.recipe.dtype == "float32":
         sentences.append('Rounding of float32 hides smaller improvements: dtype="float64" goes on.')
     tolerance = run.recipe.method.tolerance
@@ -65,8 +68,8 @@ def notes(problem: Problem, last: Iterate) -> list[str]:
     idle = [_short(name) for name in tuned if _idle(problem, last, name)]
     if idle:
         found.append(
-            f"The loss no longer depends on the weight of {' and '.join(idle)}: it is the same without, to five digits."
-            + ("" if isinstance(problem.recipe.method, MultiStart) else " If this is a plateau, MultiStart leaves it.")
+            f"The loss no longer depends on the weight of {' and '.join(idle)}: without, it is the same to five digits."
+            + ("" if isinstance(problem.recipe.method, MultiStart) else " Other starts may find better: MultiStart().")
         )
     ends = [_short(name) for name in problem.tuned if _at_an_end(problem, last, name)]
     if ends:

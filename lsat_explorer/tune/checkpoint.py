@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from safetensors import SafetensorError
 
 from ..model.piece import flag, number, whole
-from .checkpoint_file import NAME, status_in, write_state
+from .checkpoint_file import NAME, read_head, write_state
 from .fingerprint import fingerprint
 from .iterate import Iterate, Status
 
@@ -39,7 +39,8 @@ class Checkpoint:
     seconds : float
         Most seconds between two files, as far as an iteration does not take longer.
     replace : bool
-        Whether a file of a run that has not ended may be replaced by one of another run; refused otherwise.
+        Whether the file of another run may be replaced; refused otherwise. A run that has ended by itself is no other
+        where the same recipe on the same data leads to it again.
 
     Examples
     --------
@@ -83,8 +84,6 @@ class Keeper:
     ----------
     checkpoint : Checkpoint
         Where and when. A relative folder is taken from the working folder of now.
-    own : bool
-        Whether the file that is there is the run's own.
 
     Attributes
     ----------
@@ -94,21 +93,41 @@ class Keeper:
     Raises
     ------
     ValueError
-        When the folder is a file, or holds another run that has not ended.
+        When the folder is a file.
     """
 
-    def __init__(self, checkpoint: Checkpoint, *, own: bool = False) -> None:
+    def __init__(self, checkpoint: Checkpoint) -> None:
         self.checkpoint, self.problem = checkpoint, ""
         self.path = Path(checkpoint.folder).expanduser().absolute() / NAME
         if self.path.parent.exists() and not self.path.parent.is_dir():
             raise ValueError(f"{checkpoint.folder} is a file: give the name of a folder for the checkpoint.")
-        if not (own or checkpoint.replace) and status_in(self.path) is Status.RUNNING:
-            raise ValueError(
-                f"{checkpoint.folder} holds a run that has not ended: lsat.Run.resume({checkpoint.folder!r}, data) "
-                "goes on with it. Or give another folder, or Checkpoint(…, replace=True)."
-            )
         self._accepted, self._due = 0, 0.0
         self._rows: dict[str, str] | None = None
+
+    @classmethod
+    def of(cls, checkpoint: Checkpoint | None, run: Stepping) -> Keeper | None:
+        """Return what keeps a run where ``checkpoint`` says, None where it says nothing.
+
+        Raises
+        ------
+        ValueError
+            When the folder is a file, or holds another run that would be lost.
+        """
+        if checkpoint is None:
+            return None
+        keeper = cls(checkpoint)
+        there = None if checkpoint.replace else read_head(keeper.path)
+        if there is None:
+            return keeper
+        folder = checkpoint.folder
+        otherwise = "give another folder, or Checkpoint(…, replace=True)."
+        if there.status in (Status.RUNNING, Status.STOPPED_BY_USER):
+            goes_on = f"lsat.Run.resume({folder!r}, data) goes on with it"
+            raise ValueError(f"{folder} holds a run that has not ended: {goes_on}. Or {otherwise}")
+        same = there.plain and run.start is None and there.recipe == run.recipe
+        if not (same and there.rows == fingerprint(run.data)):
+            raise ValueError(f"{folder} holds another run ({there.status.value}), which would be lost: {otherwise}")
+        return keeper
 
     def after(self, run: Stepping, iterate: Iterate) -> None:
         """Write a file if one is due after an iterate."""

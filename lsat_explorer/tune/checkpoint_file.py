@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from .checkpoint import Checkpoint
     from .stepping import Stepping
 
-__all__ = ["NAME", "State", "read_state", "status_in", "write_state"]
+__all__ = ["NAME", "Head", "State", "read_head", "read_state", "write_state"]
 
 NAME = "checkpoint.safetensors"
 FORMAT = "lsat_explorer.checkpoint/1"
@@ -194,8 +194,30 @@ def read_state(path: Path) -> State:
         raise ValueError(f"{path} is damaged: {type(error).__name__} {error}") from error
 
 
-def status_in(path: Path) -> Status | None:
-    """Return the status of the run in a file, None where there is no file.
+@dataclass(frozen=True)
+class Head:
+    """What a checkpoint says of its run before its numbers are read.
+
+    Attributes
+    ----------
+    status : Status
+        As it was written: RUNNING of a run whose process is gone, or still at work.
+    recipe : Recipe
+        That of the last iterate.
+    rows : dict of str to str
+        The fingerprint of the data.
+    plain : bool
+        Whether its recipe and data alone lead to it: it began where the recipe does, and nothing was changed since.
+    """
+
+    status: Status
+    recipe: Recipe
+    rows: dict[str, str]
+    plain: bool
+
+
+def read_head(path: Path) -> Head | None:
+    """Return what is said of the run in a file, None where there is no file.
 
     Raises
     ------
@@ -206,7 +228,9 @@ def status_in(path: Path) -> Status | None:
         return None
     header, _ = _content(path, numbers=False)
     try:
-        return Status(json.loads(header["run"])["status"])
+        said = json.loads(header["run"])
+        plain = not said["started"] and not said["leg"] and "wanted" not in header
+        return Head(Status(said["status"]), Recipe.from_json(header["recipe"]), dict(said["rows"]), plain)
     except _DAMAGE as error:
         raise ValueError(f"{path} is damaged: {type(error).__name__} {error}") from error
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import math
 import os
+import warnings
 
 from tqdm import tqdm
 
@@ -41,6 +43,11 @@ def tune(
         With ``history()``, ``omega``, ``model`` and ``test()``. A keyboard interrupt ends it and keeps the last
         accepted iterate.
 
+    Warns
+    -----
+    UserWarning
+        When no point that was tried has a fit with a finite loss; it says which features are at fault.
+
     Examples
     --------
     >>> import lsat_explorer as lsat
@@ -59,4 +66,6 @@ def tune(
             if not run.iterates:
                 raise
             run.interrupt()
+    if run.iterates and not math.isfinite(run.best.objective):
+        warnings.warn(f"No fit was found. {run.message}", stacklevel=2)
     return run

@@ -22,6 +22,7 @@ from ..model.piece import Omega, within
 from ..model.prepared import Prepared
 from ..model.recipe import Recipe
 from .coefficients import coefficients
+from .column_names import in_words
 from .model_file import FORMAT, read_model
 from .to_onnx import write_onnx
 
@@ -228,7 +229,7 @@ class FittedModel:
         omega = problem.adapted(omega)
         theta, outcome = problem.coefficients(omega)
         if not outcome.ok:
-            raise ValueError(f"There is no fit at these hyper-parameters: {outcome.sentence}")
+            raise ValueError(f"There is no fit at these hyper-parameters: {in_words(problem, outcome)}")
         return cls(
             recipe=problem.recipe,
             loss=problem.loss,

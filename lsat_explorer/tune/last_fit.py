@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from .column_names import in_words
 from .fitted import FittedModel
 from .run import Run
 
@@ -52,5 +53,5 @@ def refit(run: Run) -> FittedModel:
         )
     theta, outcome = problem.coefficients(model.omega, validation=True)
     if not outcome.ok:
-        raise ValueError(f"There is no fit to training and validation rows together: {outcome.sentence}")
+        raise ValueError(f"There is no fit to training and validation rows together: {in_words(problem, outcome)}")
     return replace(model, theta=theta.contiguous())

@@ -24,10 +24,10 @@ from ..model.prepared import Prepared
 from ..model.recipe import Recipe
 from ..solve.outcome import Outcome
 from ..solve.precision import DOUBLE, MIXED, SINGLE, Precision
-from ..solve.weighted import PenaltyMatrix
 from . import apart
 from .beside import losses_beside
 from .branch import takes_up
+from .column_names import refuse_misplaced_nodes
 from .evaluation import Evaluation, Part, evaluate, gradient, solve_fits
 from .reach import completed
 
@@ -81,9 +81,8 @@ class Problem:
         inputs, targets = rows_to_prepare(recipe.engine, data.train, recipe.seed)
         self.prepared: Prepared = recipe.featurizer.prepare(inputs.to(self.device), targets, generator)
         self.columns = self.prepared.columns()
-        self.penalty_matrices: list[PenaltyMatrix] = recipe.regularizer.penalties(
-            self.columns, self.device, "regularizer"
-        )
+        self.penalty_matrices = recipe.regularizer.penalties(self.columns, self.device, "regularizer")
+        refuse_misplaced_nodes(recipe, data.feature_names, self.columns)
         self._start = self._starting_values()
         # Entries that are not tuned stay at these values: the start, or where a run is when they are frozen.
         self._held = {**self._start, **{k: v.cpu() for k, v in (held or {}).items() if k in self._start}}

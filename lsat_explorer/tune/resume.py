@@ -30,6 +30,6 @@ def resume(kind: type[Run], path: Path, data: Data) -> Run:
         )
     run = kind(state.recipe, data, state.start)
     if path.name == NAME:
-        run.keeper = Keeper(Checkpoint(str(path.parent), *state.every), own=True)
+        run.keeper = Keeper(Checkpoint(str(path.parent), *state.every))
     run.take_up(state)
     return run

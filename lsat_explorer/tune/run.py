@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ..data.data import Data
+from ..data.split import counted
 from ..model.piece import Omega, within
 from ..model.recipe import Recipe
 from .advice import advice
@@ -79,7 +80,7 @@ class Run(Stepping):
 
     def __repr__(self) -> str:
         last = f", loss {self.iterates[-1].loss:.4f}" if self.iterates else ""
-        return f"Run({self.status.value}, {max(len(self.iterates) - 1, 0)} iterations{last})"
+        return f"Run({self.status.value}, {counted(max(len(self.iterates) - 1, 0), 'iteration')}{last})"
 
     def restore(self, iterates: list[Iterate], omega: Omega, status: Status, looks: int) -> None:
         """Take up the state of a saved run, ``omega`` that of the kept iterate, from which it goes on."""

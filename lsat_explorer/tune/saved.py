@@ -62,7 +62,7 @@ def save_run(run: Run, folder: Path) -> None:
     if (folder / NAME).is_file():
         keeper = run.keeper
         if keeper is None or keeper.path != folder.absolute() / NAME:
-            keeper = Keeper(Checkpoint(str(folder)), own=True)
+            keeper = Keeper(Checkpoint(str(folder)))
         keeper.write(run)
 
 

@@ -55,7 +55,7 @@ class Stepping:
         self.leg = 0
         self.memory: Callable[[], Memory] | None = None
         self.wanted = recipe
-        self.keeper = None if checkpoint is None else Keeper(checkpoint)
+        self.keeper = Keeper.of(checkpoint, self)
         self.settled = threading.Lock()
         self._stop = threading.Event()
         self._puller, self._pulling = 0, False
@@ -176,9 +176,9 @@ class Stepping:
         Raises
         ------
         ValueError
-            When the folder holds another run that has not ended.
+            When the folder holds another run.
         """
-        self.keeper = None if checkpoint is None else Keeper(checkpoint)
+        self.keeper = Keeper.of(checkpoint, self)
 
     def change(self, recipe: Recipe) -> None:
         """Go on, from the next iteration, with other hyper-penalties, another method or other numbers of the loss.
