@@ -67,6 +67,7 @@ TESTS: dict[str, dict[str, str]] = {
         "test_case_04_a_row_of_weight_zero_is_no_row": "R",
         "test_case_04_a_sample_of_weight_zero_is_no_sample": "E",
         "test_case_05_no_rows_and_one_row_are_refused": "DE",
+        "test_case_05_what_holds_no_rows_is_refused_by_name": "D",
         "test_case_05_a_single_class_is_refused_by_name": "DE",
         "test_case_05_a_class_that_validation_lacks_is_refused_by_name": "D",
         "test_case_05_all_weights_zero_are_refused": "RE",

@@ -101,6 +101,15 @@ def test_case_05_no_rows_and_one_row_are_refused(entry: Any) -> None:
         entry(X[:1], Y[:1])
 
 
+@pytest.mark.parametrize("given", [None, 3.0, np.array(3.0), torch.tensor(3.0), {"a": 1}, iter([1.0])], ids=repr)
+@pytest.mark.parametrize("entry", DATA.values(), ids=DATA)
+def test_case_05_what_holds_no_rows_is_refused_by_name(given: Any, entry: Any) -> None:
+    with pytest.raises(ValueError, match=r"\by (is|has)"):
+        entry(X, given)
+    with pytest.raises(ValueError, match=r"\bX (is|has)"):
+        entry(given, Y)
+
+
 @classes
 def test_case_05_a_single_class_is_refused_by_name(entry: Any) -> None:
     with pytest.raises(ValueError, match=r"y has the (single|one) class 'only'"):

@@ -191,3 +191,23 @@ def test_a_damaged_array_of_a_store_is_named_by_its_rows(tmp_path: Path) -> None
     (tmp_path / "X.zarr/c/2/0").write_bytes(b"damaged")
     with pytest.raises(ValueError, match=r"training X: the Array gives no rows 0 to 39 \(.*\); what it is read from"):
         lsat.Data.from_rows((stored, X[:, 0]), (X, X[:, 0]))
+    y = zarr.create_array(tmp_path / "y.zarr", data=X[:, 0], chunks=(10,))
+    (tmp_path / "y.zarr/c/3").write_bytes(b"damaged")
+    with pytest.raises(ValueError, match=r"training y: the Array gives no rows 0 to 39"):
+        lsat.Data.from_rows((X, y), (X, X[:, 0]))
+
+
+@pytest.mark.parametrize("name", ["t.csv.gz", "t.csv.zip", "t.parquet"])
+def test_the_command_line_names_a_damaged_file_and_begins_nothing(name: str, tmp_path: Path, command: Any) -> None:
+    frame = pd.DataFrame(np.random.default_rng(0).normal(size=(40, 3)), columns=["a", "b", "y"])
+    getattr(frame, "to_parquet" if name.endswith("parquet") else "to_csv")(tmp_path / name, index=False)
+    whole = (tmp_path / name).read_bytes()
+    (tmp_path / name).write_bytes(whole[: len(whole) // 2] + b"damaged" + whole[len(whole) // 2 + 7 :])
+    (tmp_path / "recipe.json").write_text(lsat.Recipe().to_json())
+    words = ["--data", str(tmp_path / name), "--target", "y", "--out", str(tmp_path / "run")]
+    words += ["--validation", str(tmp_path / name)] if name.endswith("parquet") else []
+    code, _, error = command("tune", str(tmp_path / "recipe.json"), *words)
+    assert code == 2
+    assert error.splitlines()[-1].startswith("lsat-explorer: ")
+    assert name in error.splitlines()[-1]
+    assert not (tmp_path / "run").exists()

@@ -76,10 +76,14 @@ def _pair(X: Any, y: Any, word: str) -> Source:
     X, y = (
         _npy(values, f"{word} {name}") if isinstance(values, str | Path) else values for name, values in _named(X, y)
     )
-    if not hasattr(X, "shape") or not hasattr(X, "__getitem__"):
-        raise ValueError(f"{word} X is a {type(X).__name__}, expected the path of an .npy file or an array; pass one")
+    if not getattr(X, "shape", ()) or not hasattr(X, "__getitem__"):
+        raise ValueError(
+            f"{word} X is a {_kind_of(X)}, expected the path of an .npy file or an array of rows; pass one"
+        )
+    if not getattr(y, "shape", ()) and not isinstance(y, Sequence):
+        raise ValueError(f"{word} y is a {_kind_of(y)}, expected one label or target for each row of X; pass these")
     if hasattr(y, "shape") and not hasattr(y, "iloc"):
-        y = np.asarray(y[:] if not isinstance(y, np.ndarray) else y)
+        y = y if isinstance(y, np.ndarray) else np.asarray(_sliced(y, slice(0, y.shape[0]), f"{word} y"))
     if len(y) != X.shape[0]:
         raise ValueError(f"{word} X has {X.shape[0]:,} rows and {word} y has {len(y):,}; give one for each row of X")
     if not len(y):
@@ -95,6 +99,11 @@ def _pair(X: Any, y: Any, word: str) -> Source:
             yield _sliced(rows, some, f"{word} X"), outcome[some]
 
     return Source(chunks, file=file, outcome=y)
+
+
+def _kind_of(values: Any) -> str:
+    """Return what something is called that holds no rows."""
+    return f"{type(values).__name__}{' of no dimension' if hasattr(values, 'shape') else ''}"
 
 
 def _sliced(X: Any, some: slice, what: str) -> Any:
