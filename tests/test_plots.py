@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 import math
+import re
 import subprocess
 import sys
 from typing import Any
@@ -121,11 +122,8 @@ def test_the_live_figure_follows_a_run_from_nothing() -> None:
     assert points["rejected"].x.tolist() == list(range(4, 60, 5))
     assert points["current loss"].y.tolist() == [points["validation loss"].y[-1]]
     assert points["tolerance"].y.tolist() == [1e-4, 1e-4]
-    assert [note.text for note in figure.layout.annotations[3:6]] == [
-        "<b>1.5001</b>",
-        "<b>4.7e+04</b>",
-        "<b>1.2e-03</b>",
-    ]
+    said = [note.text for note in figure.layout.annotations[3:6]]
+    assert [re.sub("<[^>]*>", "", text) for text in said] == ["1.5001", "4.7e+04", "1.2e-03"]
     assert figure.layout.annotations[7].text == ""
 
 

@@ -13,7 +13,7 @@ import plotly.graph_objects as go
 from numpy.typing import NDArray
 
 from lsat_explorer.plots.curves import Curve, Curves, curves, value_text
-from lsat_explorer.plots.maps import ACCENT, AMBER, FONT, GRID, MUTED, escape
+from lsat_explorer.plots.maps import ACCENT, AMBER, FONT, GRID, MUTED, escape, heading, present
 from lsat_explorer.plots.ticks import integer_ticks, linear_ticks, log_ticks
 
 __all__ = ["OVERLAYS", "PANELS", "TITLES", "run_layout", "run_plotly", "run_traces", "update_run"]
@@ -151,7 +151,7 @@ def _frames() -> list[dict[str, Any]]:
 def _annotations() -> list[dict[str, Any]]:
     place = {"xref": "paper", "yref": "paper", "showarrow": False, "yanchor": "bottom"}
     titles = [
-        place | {"x": 0, "y": y, "xanchor": "left", "text": f"<b>{title}</b>", "name": f"title {title.lower()}"}
+        place | {"x": 0, "y": y, "xanchor": "left", "text": heading(title), "name": f"title {title.lower()}"}
         for title, y in TITLES
     ]
     values = [
@@ -261,14 +261,14 @@ def _write(notes: Any, drawn: Curves, line: Curve) -> None:
     also = [word for word, curve in _ALSO.items() if len(getattr(drawn, curve))]
     tail = f' <span style="color:{MUTED}">· {", ".join(also)}</span>' if also else ""
     for note, (title, _), behind in zip(notes[:3], TITLES, (tail, "", ""), strict=True):
-        note.text = f"<b>{title}</b>{behind}"
+        note.text = heading(title) + behind
     for note, value, kind in zip(
         notes[3:6],
         (drawn.loss.last, drawn.step.last, drawn.residual.last),
         ("loss", "step", "residual"),
         strict=True,
     ):
-        note.text = "" if drawn.empty else f"<b>{value_text(value, kind)}</b>"
+        note.text = "" if drawn.empty else present(value_text(value, kind))
     notes[6].text = "tolerance" if len(line) else ""
     notes[6].y = float(np.log10(line.last)) if len(line) else 0  # annotations count decades on a log axis
     notes[7].text = "no iteration yet" if drawn.empty else ""

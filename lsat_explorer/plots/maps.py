@@ -17,13 +17,39 @@ from numpy.typing import ArrayLike
 from lsat_explorer.plots.curves import short, weight_bins
 from lsat_explorer.plots.pixels import as_picture, theta_images
 
-__all__ = ["ACCENT", "AMBER", "FONT", "GRID", "MUTED", "escape", "theta_plotly", "thumbnails_plotly", "weights_plotly"]
+__all__ = [
+    "ACCENT",
+    "AMBER",
+    "FONT",
+    "GRID",
+    "MUTED",
+    "escape",
+    "heading",
+    "present",
+    "theta_plotly",
+    "thumbnails_plotly",
+    "weights_plotly",
+]
 
 ACCENT = "#2f86de"
 MUTED = "#858c96"
 AMBER = "#cf8420"
 GRID = "rgba(133, 140, 150, 0.25)"
 FONT = {"family": "system-ui, -apple-system, Segoe UI, Helvetica, Arial, sans-serif", "size": 12, "color": MUTED}
+
+
+def heading(text: str) -> str:
+    """Return the title of a panel, in the colour of text of a notebook's theme; elsewhere in the figure's own."""
+    return _in_theme(text, "--jp-ui-font-color1")
+
+
+def present(text: str) -> str:
+    """Return a present value, in the accent colour of a notebook's theme; elsewhere in the figure's own."""
+    return _in_theme(text, "--jp-brand-color1")
+
+
+def _in_theme(text: str, variable: str) -> str:
+    return f'<span style="color:var({variable}, inherit)"><b>{text}</b></span>'
 
 
 def escape(text: object, most: int = 60) -> str:

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lsat_explorer.plots.curves import Curve, thin, value_text
 from lsat_explorer.plots.live import EMPTY, OVERLAYS, PANELS, TITLES
-from lsat_explorer.plots.maps import ACCENT, FONT, MUTED, escape
+from lsat_explorer.plots.maps import ACCENT, FONT, MUTED, escape, heading, present
 from lsat_explorer.plots.ticks import linear_ticks, log_ticks
 
 __all__ = ["MOST_NAMES", "hide_omega", "show_omega", "update_omega"]
@@ -118,8 +118,8 @@ def update_omega(figure: go.Figure, history: Mapping[str, ArrayLike]) -> None:
         some = f" · {len(lines)} of {len(every)}, those that moved most" if len(lines) < len(every) else ""
         vectors = " · vectors: median, least dotted, greatest dashed" if any(v.ndim > 1 for v in lines.values()) else ""
         tail = f'<span style="color:{MUTED}">{some}{vectors}</span>'
-        present = value_text(norm.last, "residual")
-        texts = ("<b>Gradient norm</b>", f"<b>Hyper-parameters ω</b>{tail}", f"<b>{present}</b>")
+        value = present(value_text(norm.last, "residual"))
+        texts = (heading("Gradient norm"), heading("Hyper-parameters ω") + tail, value)
         for index, text in zip((8, 9, 10), texts, strict=True):
             layout.annotations[index].text = text if drawn else ""
 
