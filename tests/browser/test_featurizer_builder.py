@@ -145,6 +145,35 @@ def test_a_step_is_added_and_its_slider_moved_by_keys_and_undone(notebook: Open)
     clean(page)
 
 
+def test_a_chosen_column_has_a_number_of_its_own_and_a_chosen_row_its_closeness(notebook: Open) -> None:
+    page = opened(
+        notebook, "chosen", "lsat.Concat(bent=lsat.PowerTransform(), near=lsat.KMeansArchetypes(per_class=2))"
+    )
+    page.page.get_by_label("Column", exact=True).select_option(index=20)
+    page.wait_for(f"() => document.querySelector('{VIEW} .lsat-features-curve')")
+    find(page, "[data-key='one:exponent']").click()
+    page.wait_for(f"() => document.querySelector(`{VIEW} [data-key='one:exponent']`).ariaPressed === 'true'")
+    field = page.page.get_by_role("textbox", name="exponent γ, value")
+    field.fill("1.5")
+    field.press("Enter")
+    until_featurizer(page, "1.5, ")
+    exponents = "print(sorted(set(builder.wait(60).members['bent'].exponent)), builder.column)"
+    assert page.run_code(exponents) == "[1.0, 1.5] 20"
+    find(page, "[data-key='all:exponent']").click()
+    until_featurizer(page, "bent=PowerTransform(exponent=1.5)")
+
+    find(page, ".lsat-features-choose:has-text('K-means')").click()
+    page.wait_for(f"() => document.querySelectorAll('{VIEW} .lsat-features-tile').length === 20")
+    shown = f"() => [...document.querySelectorAll('{VIEW} .lsat-features-tile')].map((one) => one.innerText).join()"
+    before = page.page.evaluate(shown)
+    row = page.page.get_by_label("Training row, counted from 0")
+    row.fill("5")
+    row.press("Enter")
+    page.wait_for(f"(before) => ({shown})() !== before", before)
+    assert page.run_code("print(builder.row)") == "5"
+    clean(page)
+
+
 def test_knots_are_dragged_and_moved_by_keys(notebook: Open) -> None:
     page = opened(notebook, "knots", "lsat.Spline(knots=3, degree=2, basis='bspline'), column=20")
     knots = page.page.get_by_role("slider", name=re.compile("^Knot "))
