@@ -53,6 +53,12 @@ def test_the_product_with_few_columns_is_that_of_the_rows(
     torch.testing.assert_close(got, left.mT @ (scale[:, None] * X), rtol=1e-12, atol=1e-12 * len(X))
 
 
+def test_products_with_the_rows_stand_as_the_rows_stood(case: tuple[Tensor, Tensor, Tensor, Stairs]) -> None:
+    X, *_, stairs = case
+    matrix = torch.randn(X.shape[1], 3, generator=torch.Generator().manual_seed(2), dtype=torch.float64)
+    torch.testing.assert_close(stairs.times(matrix), X @ matrix, rtol=1e-12, atol=1e-12)
+
+
 def test_every_row_stands_once_and_what_is_left_out_is_zero(case: tuple[Tensor, Tensor, Tensor, Stairs]) -> None:
     X, *_, stairs = case
     assert sorted(stairs.rows.tolist()) == list(range(len(X)))

@@ -164,6 +164,9 @@ class MemoryRows(RowsHere):
         if any(isinstance(block, AsRead) for block in blocks.values()):
             return self._predict_read(Side(list(blocks.values())), theta)
         total: Tensor | None = None
+        if isinstance(self._repeated, Stairs):
+            total = self._stepwise(self._repeated, theta)
+            blocks = {name: blocks[name] for name in self.moves}
         for name, block in blocks.items():
             mine = theta[self.columns[name]]
             if isinstance(block, Thin):
@@ -172,6 +175,11 @@ class MemoryRows(RowsHere):
                 total = multiply(block, mine) if total is None else total.addmm_(block, mine)
         assert total is not None
         return total
+
+    def _stepwise(self, stairs: Stairs, theta: Tensor) -> Tensor:
+        """Return X_s θ_s of the still blocks, whose zeros are left out."""
+        beside = torch.cat([theta, theta.new_zeros(self.shape[1], theta.shape[1])])  # nothing of the targets
+        return stairs.times(beside[self.place(self.still, targets=True)])
 
     def _predict_read(self, side: Side, theta: Tensor) -> Tensor:
         """Return X θ of rows that are computed as they are read."""

@@ -61,7 +61,8 @@ class Side:
 
     def at(self, rows: Tensor) -> Tensor:
         """Return the rows with these numbers (r,), as a copy."""
-        return torch.cat([block[rows] for block in self._blocks], 1)
+        parts = [b.index_select(0, rows) if isinstance(b, Tensor) else b[rows] for b in self._blocks]
+        return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
 
     def gram(self, weight: Tensor, precise: bool, check: Check) -> Tensor:
         """Return Xᵀ diag(``weight``) X (n, n) in float64."""

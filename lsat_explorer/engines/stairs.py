@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..solve.gram import READ, Check, add_product, add_upper, mirrored
+from ..solve.gram import READ, Check, add_product, add_upper, mirrored, multiply
 from .side import Side
 
 __all__ = ["Stairs"]
@@ -77,6 +77,14 @@ class Stairs:
             mine = total[:, : step.shape[1]]
             add_product(mine, left.at(rows), step, None if weight is None else weight[rows], precise)
         return total.index_select(1, self.place)
+
+    def times(self, matrix: Tensor) -> Tensor:
+        """Return X ``matrix`` (k, m) for (n, m) in the rows' dtype, rows and columns as they stood."""
+        ordered = matrix.index_select(0, self.place.argsort())
+        result = matrix.new_empty(len(self.rows), matrix.shape[1])
+        for rows, step in zip(self.rows.split(self._heights), self.steps, strict=True):
+            result.index_copy_(0, rows, multiply(step, ordered[: step.shape[1]]))
+        return result
 
     @property
     def _heights(self) -> list[int]:

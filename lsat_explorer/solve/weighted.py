@@ -80,7 +80,8 @@ class PenaltyMatrix:
 
     def gradient(self, theta: Tensor, C: Tensor, log_weight: Tensor) -> Tensor:
         """Return ∂ψ/∂ω = −2 e^{2ω} ⟨Rθ, RC⟩, of the shape of ``log_weight``."""
-        products = (self.apply(theta) * self.apply(C)).sum(1)
+        left, right = self.apply(torch.cat([theta, C], 1)).chunk(2, 1)  # R is gone through once
+        products = (left * right).sum(1)
         return -2 * (2 * log_weight.double()).exp() * self._per_weight(products, log_weight)
 
     def trace_gradient(self, N: Tensor, log_weight: Tensor) -> Tensor:
