@@ -55,7 +55,9 @@ RECIPES = {
     "row weights": GRAPH.replace(data_weights=lsat.LogWeights()),
     "row weights and features": FEATURES.replace(data_weights=lsat.LogWeights()),
     "k-fold": GRAPH.replace(criterion=lsat.KFold(3), data_weights=lsat.LogWeights()),
-    "leave-one-out": FEATURES.replace(criterion=lsat.LeaveOneOut(), loss=lsat.SquaredError()),
+    "leave-one-out": GRAPH.replace(criterion=lsat.LeaveOneOut(), data_weights=lsat.LogWeights()),
+    "leave-one-out and features": FEATURES.replace(criterion=lsat.LeaveOneOut(), loss=lsat.SquaredError()),
+    "generalized cross-validation": GRAPH.replace(criterion=lsat.GCV(), loss=lsat.SquaredError()),
 }
 
 
@@ -130,9 +132,18 @@ def test_a_file_that_a_worker_does_not_see_is_named(digits, engine, tmp_path) ->
 
 
 @pytest.mark.parametrize(
-    ("name", "trips"), [("ridge and graph", (1, 1)), ("row weights", (1, 1)), ("features", (1, 1))]
+    ("name", "trips", "matrices"),
+    [
+        ("ridge and graph", (1, 1), 3),
+        ("row weights", (1, 1), 3),
+        ("features", (1, 1), 3),
+        ("generalized cross-validation", (1, 1), 3),
+        ("leave-one-out", (2, 1), 6),
+    ],
 )
-def test_an_iteration_moves_sums_and_weights(engine, monkeypatch, name: str, trips: tuple[int, int]) -> None:
+def test_an_iteration_moves_sums_and_weights(
+    engine, monkeypatch, name: str, trips: tuple[int, int], matrices: int
+) -> None:
     k, v, d = 3001, 1003, 64
     generator = np.random.default_rng(0)
     X, y = generator.normal(size=(k + v, d)), generator.normal(size=k + v)
@@ -148,9 +159,9 @@ def test_an_iteration_moves_sums_and_weights(engine, monkeypatch, name: str, tri
     problem.training_loss(at)
     assert counted.trips == sum(trips)
     n, workers = d + 1, 2
-    assert counted.other + received(engine) - before <= workers * 3 * 8 * n**2
+    assert counted.other + received(engine) - before <= workers * matrices * 8 * n**2
     # Of a row that is weighed: its log weight, once, and the slope of it.
-    assert counted.by_row == (8 * k * 2 if name == "row weights" else 0)
+    assert counted.by_row == (8 * k * 2 if problem.recipe.data_weights is not None else 0)
 
 
 def test_a_part_moves_a_block_once_an_omega(digits: lsat.Data, engine: lsat.Dask, monkeypatch) -> None:

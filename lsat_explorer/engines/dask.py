@@ -17,12 +17,11 @@ from ..data.on_disk import RowsApart
 from ..data.on_workers import RowsOnWorkers
 from ..model.engines import Dask
 from ..model.piece import Omega
-from ..solve.precision import Precision
 from ..solve.weighted import Moments
 from .by_row import ByRow, Program, worked_out
 from .memory import never
 from .moving import Factors, Moving
-from .passes import Flow, Flowed, Judge, Judged, plus
+from .passes import Flow, Flowed, Judge, Judged, LeftOut, plus
 from .row_sums import RowSums
 from .sending import sent
 from .share import Make, Question, answered, answered_at, by_row_of, packed, second, sums_of, unpacked
@@ -66,13 +65,8 @@ class DaskRows(RowSums):
         moving: set[str],
         inputs: Tensor,
         targets: Tensor,
-        *,
-        precision: Precision,
-        device: torch.device,
-        log_weight: Tensor | None = None,
-        check: Callable[[], None],
+        **how: Any,
     ) -> None:
-        how: dict[str, Any] = {"precision": precision, "device": device, "log_weight": log_weight, "check": check}
         super().__init__(columns, moving, targets, **how)
         self._make, self._inputs = make, inputs
         self._workers = Workers(engine.address)
@@ -127,6 +121,20 @@ class DaskRows(RowSums):
     def judged(self, moving: Moving, theta: Tensor, judge: Judge) -> Judged:
         """Return ψ and ∇_θψ, in one trip."""
         found: Judged = self.later("judged", moving, theta, judge)()
+        return found
+
+    def left_out(
+        self,
+        moving: Moving,
+        theta: Tensor,
+        judge: Judge,
+        factor: tuple[Tensor, Tensor],
+        start: int = 0,
+        log_weight: Tensor | None = None,
+    ) -> LeftOut:
+        """Return ψ of rows that are left out, with its slopes, in one trip."""
+        given = (theta, judge, factor)
+        found: LeftOut = self._sum("left_out", moving, lambda cut: (*given, start + cut.start), log_weight)
         return found
 
     def flowed(self, moving: Moving, flows: Sequence[Flow], weighed: bool, log_weight: Tensor | None = None) -> Flowed:

@@ -5,6 +5,7 @@ A loss that is a mean over rows travels to the rows, and not their predictions t
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +15,7 @@ from torch import Tensor
 from ..model.losses import Loss
 from ..model.piece import Omega
 
-__all__ = ["Flow", "Flowed", "Judge", "Judged", "Verdict", "plus"]
+__all__ = ["Flow", "Flowed", "Judge", "Judged", "Largest", "Left", "LeftOut", "Verdict", "plus"]
 
 
 class Verdict(NamedTuple):
@@ -24,13 +25,16 @@ class Verdict(NamedTuple):
     error: Tensor
     slopes: Tensor | None
     own: Omega
+    through: Tensor | None = None
+    """Slopes by leverage."""
 
 
 class Judge(NamedTuple):
     """A loss that is a mean over rows, with all that it needs where the rows are.
 
     ``omega`` are its parameters, local names, of which ``names`` are tuned; ``share`` is 1/N for N rows in all, so that
-    what parts of the rows say adds up to ψ. Without ``sloping`` only values are wanted.
+    what parts of the rows say adds up to ψ. Without ``sloping`` only values are wanted. Where rows are left out, each
+    from the fit to all, ``left_out`` returns what each is without itself, from predictions, targets and leverages.
     """
 
     loss: Loss
@@ -39,10 +43,13 @@ class Judge(NamedTuple):
     share: float
     names: tuple[str, ...] = ()
     sloping: bool = True
+    left_out: Callable[[Tensor, Tensor, Tensor], Tensor] | None = None
 
-    def of(self, predictions: Tensor, targets: Tensor) -> Verdict:
-        """Judge predictions (r, m) for targets (r, m)."""
+    def of(self, predictions: Tensor, targets: Tensor, leverage: Tensor | None = None) -> Verdict:
+        """Judge predictions (r, m) for targets (r, m), with leverages (r,) where rows are left out."""
         predictions, targets = predictions.detach().double(), targets.double()
+        if self.left_out is not None and leverage is not None:
+            return self._without(self.left_out, predictions, targets, leverage)
         if self.classifies:
             wrong = (targets.gather(1, predictions.argmax(1, keepdim=True)) == 0).double()  # targets are one-hot
         else:
@@ -57,6 +64,15 @@ class Judge(NamedTuple):
             slopes, *rest = torch.autograd.grad(loss, [predictions, *(own[name] for name in self.names)])
         return Verdict(loss.detach(), error, slopes, dict(zip(self.names, rest, strict=True)))
 
+    def _without(self, left_out: Any, predictions: Tensor, targets: Tensor, leverage: Tensor) -> Verdict:
+        """Judge what rows are without themselves, and go back to their predictions and leverages."""
+        with torch.enable_grad():
+            leaves = [predictions.clone().requires_grad_(), leverage.detach().clone().requires_grad_()]
+            judged = left_out(leaves[0], targets, leaves[1])
+            found = self._replace(left_out=None).of(judged, targets)
+            slopes, through = torch.autograd.grad(judged, leaves, found.slopes)
+        return found._replace(slopes=slopes, through=through)
+
 
 class Judged(NamedTuple):
     """Sums of rows at θ: of ψ, of the error, ∇_θψ (n, m), and of the slopes of the loss's own parameters.
@@ -70,15 +86,47 @@ class Judged(NamedTuple):
     own: Omega
 
 
+class Left(NamedTuple):
+    """What flows through leverages h_i = w_i² κ_i, κ_i = x_iᵀG⁻¹x_i, takes: the factor L and scale of G, its N.
+
+    With s = ∂ψ/∂h it is ∂ψ/∂ω_i = 2 w_i² (s_i κ_i − x_iᵀ N x_i); s comes of ``judge``.
+    """
+
+    lower: Tensor
+    scale: Tensor
+    N: Tensor
+    judge: Judge
+
+
+class Largest(NamedTuple):
+    """The largest leverage, and its row; of two that are added, the larger is left."""
+
+    leverage: float
+    row: int
+
+
+class LeftOut(NamedTuple):
+    """Sums of rows at θ, each left out: as `Judged`, with Xᵀ diag(s w²) X (n, n), Σ h, and the largest h."""
+
+    loss: Tensor
+    error: Tensor
+    right: Tensor
+    own: Omega
+    middle: Tensor | None
+    leverage: Tensor
+    largest: Largest
+
+
 class Flow(NamedTuple):
     """One fit for what flows back through its rows: ``C`` where they were trained on, ``judge`` where they are judged.
 
-    A judge of trained rows that is not ``sloping`` tells the loss on them beside.
+    A judge of trained rows that is not ``sloping`` tells the loss on them beside; ``left`` is for rows left out.
     """
 
     theta: Tensor
     C: Tensor | None
     judge: Judge | None
+    left: Left | None = None
 
 
 class Flowed(NamedTuple):
@@ -96,6 +144,8 @@ def plus(one: Any, other: Any) -> Any:
     """
     if one is None or other is None:
         return other if one is None else one
+    if isinstance(one, Largest):
+        return max(one, other)
     if isinstance(one, tuple):
         return type(one)(*map(plus, one, other)) if hasattr(one, "_fields") else tuple(map(plus, one, other))
     if isinstance(one, dict):

@@ -12,10 +12,11 @@ import torch
 from torch import Tensor
 
 from ..model.piece import Omega
+from ..solve.leverages import forms, kernels
 from ..solve.precision import Precision
 from ..solve.weighted import Moments, feature_factors, weight_gradient
 from .moving import Factors, Moving
-from .passes import Flow, Flowed, Judge, Judged
+from .passes import Flow, Flowed, Judge, Judged, Largest, Left, LeftOut
 
 __all__ = ["Interrupted", "RowSums"]
 
@@ -138,6 +139,37 @@ class RowSums(ABC):
         right = None if found.slopes is None else self.transposed(moving, found.slopes)
         return Judged(found.loss, found.error, right, found.own)
 
+    def left_out(
+        self,
+        moving: Moving,
+        theta: Tensor,
+        judge: Judge,
+        factor: tuple[Tensor, Tensor],
+        start: int = 0,
+        log_weight: Tensor | None = None,
+    ) -> LeftOut:
+        """Return ψ of rows that are left out, with its slopes; ``factor`` is L and D of D G D = L Lᵀ.
+
+        ``start`` is the number of the first row among all; None as ``log_weight`` are those that are not tuned.
+        """
+        kernel, weight = self._kernel(moving, *factor), self._squared(log_weight)
+        leverage = kernel if weight is None else kernel * weight
+        found = judge.of(self.predict(moving, theta), self.targets, leverage)
+        assert found.slopes is not None
+        middle = None
+        if found.through is not None:
+            middle = self.gram(moving, found.through if weight is None else found.through * weight)
+        worst = Largest(float(leverage.max()), start + int(leverage.argmax()))
+        right = self.transposed(moving, found.slopes)
+        return LeftOut(found.loss, found.error, right, found.own, middle, leverage.sum(), worst)
+
+    def _kernel(self, moving: Moving, lower: Tensor, scale: Tensor) -> Tensor:
+        return self.over(moving, partial(kernels, lower, scale))
+
+    def _squared(self, log_weight: Tensor | None) -> Tensor | None:
+        log_weight = self._log_weight if log_weight is None else log_weight
+        return None if log_weight is None else (2 * log_weight).exp()
+
     def flowed(self, moving: Moving, flows: Sequence[Flow], weighed: bool, log_weight: Tensor | None = None) -> Flowed:
         """Return what flows back through fits with rows of these log weights (N,), in one pass over them.
 
@@ -153,6 +185,8 @@ class RowSums(ABC):
             if flow.C is not None:
                 fitted, image = fitted.chunk(2, 1)
                 self._through_fit(flow, self.targets - fitted, image, log_weight, weights, factors)
+                if flow.left is not None and weights is not None and log_weight is not None:
+                    weights += self._through_leverage(moving, flow.left, fitted, log_weight)
             if flow.judge is not None:
                 found = flow.judge.of(fitted, self.targets)
                 if found.slopes is None:
@@ -181,6 +215,13 @@ class RowSums(ABC):
         for name in self.moves:
             columns = self.columns[name]
             factors[name].append(feature_factors(residual, image, flow.theta[columns], flow.C[columns], scale))
+
+    def _through_leverage(self, moving: Moving, left: Left, fitted: Tensor, log_weight: Tensor) -> Tensor:
+        """Return what flows to log weights (N,) through the leverages of rows that are left out."""
+        kernel, weight = self._kernel(moving, left.lower, left.scale), (2 * log_weight).exp()
+        s = left.judge.of(fitted, self.targets, kernel * weight).through
+        assert s is not None
+        return 2 * weight * (s * kernel - self.over(moving, partial(forms, left.N)))
 
     def normal_residual(self, moving: Moving, theta: Tensor, log_weight: Tensor | None = None) -> Tensor:
         """Return XᵀW²(Y − Xθ) (n, m), every product in float64."""

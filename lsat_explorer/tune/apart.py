@@ -18,12 +18,14 @@ from torch import Tensor
 
 from ..engines.dask import DaskRows
 from ..engines.moving import Moving
-from ..engines.passes import Flow, Flowed, Judge, Judged, plus
+from ..engines.passes import Flow, Flowed, Judge, Judged, Left, plus
 from ..engines.together import OneFit, solved_and_judged
 from ..model.engines import Chunks, Dask
 from ..model.piece import Omega, prefixed, within
 from ..solve.weighted import Moments, PenaltyMatrix, Solution, solve_normal
+from .criteria import GCV, LeaveOneOut
 from .evaluation import Evaluation, added
+from .left_out import without
 from .through_weights import through_weights
 
 if TYPE_CHECKING:
@@ -41,13 +43,18 @@ class Apart(Evaluation):
     """
 
     rights: tuple[Tensor, ...] = ()
+    middle: Tensor | None = None
+    """Xᵀ diag(w² ∂ψ/∂h) X (n, n), where ψ depends on leverages."""
     own: Omega = field(default_factory=dict)
     log_weights: tuple[Tensor | None, ...] = ()
 
 
 def is_apart(problem: Problem) -> bool:
-    """Whether the rows come in parts, and ψ is a mean over rows."""
-    return isinstance(problem.recipe.engine, Chunks | Dask) and problem.criterion.by_row and problem.loss.by_row
+    """Whether the rows come in parts, and ψ is made of sums over rows."""
+    if not isinstance(problem.recipe.engine, Chunks | Dask) or not problem.loss.by_row:
+        return False
+    still = not any(part.rows.moves for part in problem.parts)
+    return problem.criterion.by_row or (isinstance(problem.criterion, LeaveOneOut | GCV) and still)
 
 
 def evaluate(problem: Problem, omega: Omega) -> Apart:
@@ -59,11 +66,14 @@ def evaluate(problem: Problem, omega: Omega) -> Apart:
         moving = tuple(part.rows.moving(within("featurizer", there)) for part in problem.parts)
         log_weights = problem.log_weights(there) if problem.tuned_below("data_weights") else None
         by_part = tuple(part.of(log_weights) for part in problem.parts)
-        together = _together(problem, there, moving, by_part)
+        together = None if problem.criterion.leverage else _together(problem, there, moving, by_part)
         solutions = _solve(problem, there, moving, by_part) if together is None else together[0]
         outcome = next((s.outcome for s in solutions if not s.outcome.ok), solutions[0].outcome)
-        found = []
-        if outcome.ok:
+        found: list[Any] = []
+        middle = None
+        if outcome.ok and problem.criterion.leverage:
+            found, middle, outcome = without(problem, moving[0], solutions[0], by_part[0], _judge_of(problem, there))
+        elif outcome.ok:
             found = _judge_fits(problem, there, moving, solutions) if together is None else together[1]
         loss, error = math.inf, math.nan
         if found:
@@ -74,7 +84,7 @@ def evaluate(problem: Problem, omega: Omega) -> Apart:
     judgement = (loss + penalty, loss, penalty, error, outcome)
     nowhere = torch.empty(0, problem.targets.shape[1], dtype=torch.float64)
     rights, own = tuple(one.right for one in found if one.right is not None), _sum(one.own for one in found)
-    more: dict[str, Any] = {"rights": rights, "own": own or {}, "log_weights": by_part}
+    more: dict[str, Any] = {"rights": rights, "middle": middle, "own": own or {}, "log_weights": by_part}
     return Apart(omega, there, *judgement, solutions, moving, nowhere, None, **more)
 
 
@@ -142,18 +152,28 @@ def _judge(problem: Problem, there: Omega, rows: int, *, sloping: bool = True) -
     return Judge(problem.loss, problem.data.task == "classification", within("loss", there), 1 / rows, names, sloping)
 
 
+def _judge_of(problem: Problem, there: Omega) -> Judge:
+    """Return the judge of the scored rows."""
+    left_out = problem.criterion.predictions if isinstance(problem.criterion, LeaveOneOut) else None
+    return _judge(problem, there, len(problem.targets))._replace(left_out=left_out)
+
+
 def gradient(problem: Problem, at: Apart) -> Omega:
     """Return ∇ψ by name for the tuned entries of ω; where training rows are read for it, with the losses beside."""
     with torch.no_grad():
         images = [solution.solve(right) for solution, right in zip(at.solutions, at.rights, strict=True)]
-        result = prefixed("loss", at.own)
+        result, N = prefixed("loss", at.own), None
+        if at.middle is not None:
+            N = at.solution.solve(at.solution.solve(at.middle).mT)
         for matrix in problem.penalty_matrices:
             if matrix.name in problem.tuned:
                 pairs = zip(at.solutions, images, strict=True)
                 result[matrix.name] = _sum(matrix.gradient(s.theta, C, at.there[matrix.name]) for s, C in pairs)
+                if N is not None:
+                    result[matrix.name] += matrix.trace_gradient(N, at.there[matrix.name])
         weighed = bool(problem.tuned_below("data_weights"))
         if weighed or any(part.rows.moves for part in problem.parts):
-            found = _flowed(problem, at, images, weighed)
+            found = _flowed(problem, at, images, weighed, N)
             result |= prefixed("featurizer", _sum(one.features for one in found.values()))
             if weighed:
                 result |= through_weights(problem, at.there, _in_order(problem, found))
@@ -167,8 +187,14 @@ def losses_beside(problem: Problem, at: Apart) -> dict[str, Tensor]:
     return {name: torch.tensor(value, dtype=torch.float64) for name, value in at.beside.items()}
 
 
-def _flowed(problem: Problem, at: Apart, images: Sequence[Tensor | None], weighed: bool) -> dict[int, Flowed]:
+def _flowed(
+    problem: Problem, at: Apart, images: Sequence[Tensor | None], weighed: bool, N: Tensor | None = None
+) -> dict[int, Flowed]:
     """Return what flows back through parts where C is known of each fit, and note the losses beside."""
+    left = None
+    if N is not None:
+        factor = at.solution.factor
+        left = Left(factor.lower, factor.scale, N, _judge_of(problem, at.there))
     flows: dict[int, list[Flow]] = {}
     trained = {p for fit in problem.fits for p in fit.trained}
     training = _judge(problem, at.there, sum(len(problem.parts[p].rows) for p in trained), sloping=False)
@@ -176,7 +202,7 @@ def _flowed(problem: Problem, at: Apart, images: Sequence[Tensor | None], weighe
     for fit, solution, C in zip(problem.fits, at.solutions, images, strict=True):
         for p in fit.trained:
             # Training rows are judged by the first fit to them.
-            flows.setdefault(p, []).append(Flow(solution.theta, C, training if p in trained else None))
+            flows.setdefault(p, []).append(Flow(solution.theta, C, training if p in trained else None, left))
             trained.discard(p)
         for p in fit.scored if C is not None else ():
             if problem.parts[p].rows.moves:

@@ -22,7 +22,7 @@ from .through_weights import through_weights
 if TYPE_CHECKING:
     from .problem import Problem
 
-__all__ = ["Evaluation", "Part", "added", "error_of", "evaluate", "gradient"]
+__all__ = ["Evaluation", "Part", "added", "error_of", "evaluate", "gradient", "own_fit"]
 
 
 @dataclass(frozen=True)
@@ -127,7 +127,7 @@ def evaluate(problem: Problem, omega: Omega) -> Evaluation:
             if outcome.ok:
                 leverage = kernel_diagonal(problem.parts[0].rows, moving[0], solutions[0].factor)
                 leverage = leverage if log_weights is None else leverage * (2 * log_weights).exp()
-                outcome = _own_fit(leverage)
+                outcome = own_fit(*leverage.max(0))
         score, loss, error = None, math.inf, math.nan
         if outcome.ok:
             score = Score.of(problem, predictions, leverage, within("loss", there))
@@ -145,9 +145,11 @@ def evaluate(problem: Problem, omega: Omega) -> Evaluation:
     return Evaluation(omega, there, *judgement, solutions, moving, predictions, score)
 
 
-def _own_fit(leverage: Tensor) -> Outcome:
-    """Say when a row determines its own fit: 1 − h is then rounding, and so is what the row would be without itself."""
-    largest, worst = leverage.max(0)
+def own_fit(largest: Tensor, worst: Tensor) -> Outcome:
+    """Say when a row determines its own fit: 1 − h is then rounding, and so is what the row would be without itself.
+
+    ``worst`` is the number of the row with the largest leverage.
+    """
     left, row = torch.stack([1 - largest, worst.double()]).tolist()
     if left > math.sqrt(torch.finfo(torch.float64).eps):
         return Outcome()

@@ -1,0 +1,40 @@
+"""ψ of rows that are left out of the fit to all, as sums over them: leave-one-out, generalized cross-validation."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from ..engines.moving import Moving
+from ..engines.passes import Judge, Judged
+from ..solve.outcome import Outcome
+from ..solve.weighted import Solution
+from .criteria import GCV
+from .evaluation import own_fit
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+__all__ = ["without"]
+
+
+def without(
+    problem: Problem, moving: Moving, solution: Solution, log_weight: Tensor | None, judge: Judge
+) -> tuple[list[Judged], Tensor | None, Outcome]:
+    """Return what is said of the training rows, Xᵀ diag(w² ∂ψ/∂h) X (n, n), and whether a row is its own fit.
+
+    GCV has ψ = S / (1 − H)² of S = (1/k) Σ ‖y_i − ŷ_i‖² and H = (1/k) Σ h_i: every h has the slope 2 S / (1 − H)³ / k.
+    """
+    rows, factor = problem.parts[0].rows, solution.factor
+    found = rows.left_out(moving, solution.theta, judge, (factor.lower, factor.scale), 0, log_weight)
+    worst = (torch.tensor(value, dtype=torch.float64) for value in found.largest)
+    outcome = own_fit(*worst)
+    if not outcome.ok:
+        return [], None, outcome
+    if not isinstance(problem.criterion, GCV):
+        return [Judged(found.loss, found.error, found.right, found.own)], found.middle, outcome
+    left = 1 - found.leverage / len(rows)
+    middle = rows.moments(moving).gram * (2 * found.loss / left**3 / len(rows))
+    return [Judged(found.loss / left**2, found.error, found.right / left**2, found.own)], middle, outcome
