@@ -6,6 +6,7 @@ import pytest
 import torch
 from torch import Tensor
 
+import lsat_explorer as lsat
 from lsat_explorer.engines.row_sums import Interrupted
 from lsat_explorer.engines.side import Side
 from lsat_explorer.engines.stairs import Stairs
@@ -111,3 +112,18 @@ def test_the_work_can_be_ended_between_steps() -> None:
     with pytest.raises(Interrupted):
         stairs.gram(torch.ones(3000, dtype=torch.float64), True, check)
     assert len(calls) == 2
+
+
+def test_training_rows_are_predicted_alike_with_and_without_their_zeros() -> None:
+    X = discs(1200)
+    data = lsat.Data.from_arrays(X.numpy(), X[:, :2].sum(1).numpy(), validation=0.2, test=0.1)
+    recipe = lsat.Recipe(
+        featurizer=lsat.Identity(), regularizer=lsat.Ridge(), data_weights=lsat.LogWeights(), dtype="float32"
+    )
+    problem = lsat.Problem(recipe, data)
+    rows, theta = problem.parts[0].rows, torch.randn(144, 1, generator=torch.Generator().manual_seed(3))
+    moving = rows.moving({})
+    before = rows.predict(moving, theta)
+    problem.evaluate(problem.init())
+    assert isinstance(getattr(rows, "_repeated", None), Stairs)
+    torch.testing.assert_close(rows.predict(moving, theta), before, rtol=1e-5, atol=1e-4)
