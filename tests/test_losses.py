@@ -24,6 +24,13 @@ R = torch.randn(40, 3, generator=torch.Generator().manual_seed(0), dtype=torch.f
 ZERO = torch.zeros_like(R)
 
 
+def test_a_cross_entropy_near_zero_keeps_its_digits():
+    scores = torch.tensor([[3e6 + 12.0, 3e6, 3e6 - 1.0]], dtype=torch.float64)
+    expected = math.log1p(math.exp(-12.0) + math.exp(-13.0))
+    found = lsat.CrossEntropy().value(scores, torch.eye(3, dtype=torch.float64)[:1], {})
+    assert found.item() == pytest.approx(expected, rel=1e-10)
+
+
 @pytest.mark.parametrize("loss", examples(Loss), ids=short)
 @BOTH
 def test_gradients_of_losses(loss, task):

@@ -163,10 +163,10 @@ class MemoryRows(RowsHere):
         blocks = self._blocks(moving)
         if any(isinstance(block, AsRead) for block in blocks.values()):
             return self._predict_read(Side(list(blocks.values())), theta)
-        total: Tensor | None = None
-        if isinstance(self._repeated, Stairs):
-            total = self._stepwise(self._repeated, theta)
-            blocks = {name: blocks[name] for name in self.moves}
+        return self._added(blocks, theta)
+
+    def _added(self, blocks: Mapping[str, Any], theta: Tensor, total: Tensor | None = None) -> Tensor:
+        """Return Σ_b X_b θ_b of some blocks, added to ``total`` where there is one."""
         for name, block in blocks.items():
             mine = theta[self.columns[name]]
             if isinstance(block, Thin):
@@ -176,10 +176,25 @@ class MemoryRows(RowsHere):
         assert total is not None
         return total
 
-    def _stepwise(self, stairs: Stairs, theta: Tensor) -> Tensor:
-        """Return X_s θ_s of the still blocks, whose zeros are left out."""
+    def fitted(self, moving: Moving, theta: Tensor, weighed: bool) -> Tensor:
+        """Return X θ (N, m), from the copy without zeros that the normal equations are formed from where there is one.
+
+        Whether there is one depends on the rows and on what is tuned, never on what was asked before: rows that are
+        loaded again give the same bits.
+        """
+        blocks = self._blocks(moving)
+        again = self._again() if self.still and (weighed or self._wide(blocks)) else None
+        if not isinstance(again, Stairs):
+            return self.predict(moving, theta)
+        self._check()
+        theta = theta.to(self.dtype)
         beside = torch.cat([theta, theta.new_zeros(self.shape[1], theta.shape[1])])  # nothing of the targets
-        return stairs.times(beside[self.place(self.still, targets=True)])
+        total = again.times(beside[self.place(self.still, targets=True)])
+        return self._added({name: blocks[name] for name in self.moves}, theta, total)
+
+    def _wide(self, blocks: Mapping[str, Any]) -> list[str]:
+        """Return the still blocks that are multiplied where they lie."""
+        return [name for name in self.still if blocks[name].shape[1] >= _WIDE]
 
     def _predict_read(self, side: Side, theta: Tensor) -> Tensor:
         """Return X θ of rows that are computed as they are read."""
@@ -241,7 +256,7 @@ class MemoryRows(RowsHere):
         blocks, weight = self._blocks(moving), self._weight if weight is None else weight
         left = Side([blocks[name] for name in self.moves])
         row = torch.empty(left.shape[1], sum(self.shape), dtype=torch.float64, device=self.targets.device)
-        wide = [name for name in self.still if blocks[name].shape[1] >= _WIDE]
+        wide = self._wide(blocks)
         again = self._again() if wide else None
         if isinstance(again, Stairs):
             row[:, self.place(self.still, targets=True)] = again.product(left, weight, self._precise, self._check)

@@ -92,6 +92,10 @@ class RowSums(ABC):
     def predict(self, moving: Moving, theta: Tensor) -> Tensor:
         """Return X θ (N, m) in the rows' dtype."""
 
+    def fitted(self, moving: Moving, theta: Tensor, weighed: bool) -> Tensor:
+        """Return X θ (N, m) of rows whose normal equations are formed anew at each ω; ``weighed``: of tuned weights."""
+        return self.predict(moving, theta)
+
     @abstractmethod
     def transposed(self, moving: Moving, rows: Tensor) -> Tensor:
         """Return Xᵀ ``rows`` (n, m) in float64 from (N, m) rows."""
@@ -181,9 +185,10 @@ class RowSums(ABC):
         factors: dict[str, list[Factors]] = {name: [] for name in self.moves}
         losses = []
         for flow in flows:
-            fitted = self.predict(moving, flow.theta if flow.C is None else torch.cat([flow.theta, flow.C], 1))
-            if flow.C is not None:
-                fitted, image = fitted.chunk(2, 1)
+            if flow.C is None:
+                fitted = self.predict(moving, flow.theta)
+            else:
+                fitted, image = self.fitted(moving, torch.cat([flow.theta, flow.C], 1), weighed).chunk(2, 1)
                 self._through_fit(flow, self.targets - fitted, image, log_weight, weights, factors)
                 if flow.left is not None and weights is not None and log_weight is not None:
                     weights += self._through_leverage(moving, flow.left, fitted, log_weight)

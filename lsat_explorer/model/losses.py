@@ -142,6 +142,7 @@ class CrossEntropy(Loss):
     def value(self, predictions: Tensor, targets: Tensor, omega: Omega) -> Tensor:
         """Return the mean cross-entropy."""
         scores = self.scores(predictions, omega)
+        scores = scores - scores.detach().amax(1, keepdim=True)  # so that a loss near zero keeps its digits
         # Not by log_softmax, which takes two to three times as long over so few classes.
         return (torch.logsumexp(scores, 1) * targets.sum(1) - (targets * scores).sum(1)).mean()
 

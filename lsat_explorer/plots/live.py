@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import plotly.graph_objects as go
-from numpy.typing import NDArray
 
 from lsat_explorer.plots.curves import Curve, Curves, curves, value_text
 from lsat_explorer.plots.maps import ACCENT, AMBER, FONT, GRID, MUTED, escape, heading, present
@@ -242,7 +241,7 @@ def update_run(
         _set_ticks(layout.yaxis3, log_ticks(np.concatenate([drawn.residual.y, line.y])))
         last = max([drawn.last, *(other.last for other in others.values())])
         ticks = integer_ticks(last)
-        layout.xaxis.update(tickvals=ticks, ticktext=[f"{tick:,}" for tick in ticks])
+        _set_ticks(layout.xaxis, (ticks, [f"{tick:,}" for tick in ticks]))
         layout.xaxis.autorangeoptions.clipmax = max(last, 1)  # no room beyond the newest point
         layout.yaxis4.ticktext = ["rejected" if len(drawn.rejected) else ""]
         if layout.xaxis.visible != (not drawn.empty):
@@ -274,8 +273,9 @@ def _write(notes: Any, drawn: Curves, line: Curve) -> None:
     notes[7].text = "no iteration yet" if drawn.empty else ""
 
 
-def _set_ticks(axis: Any, ticks: tuple[NDArray[np.float64], list[str]]) -> None:
-    axis.update(tickmode="array", tickvals=ticks[0], ticktext=ticks[1])
+def _set_ticks(axis: Any, ticks: tuple[Any, list[str]]) -> None:
+    if not np.array_equal(axis.tickvals, ticks[0]) or axis.ticktext != tuple(ticks[1]):  # each change takes its time
+        axis.tickmode, axis.tickvals, axis.ticktext = "array", *ticks
 
 
 def run_plotly(history: Any, tolerance: float | None = None, *, height: int = 400) -> go.Figure:

@@ -242,7 +242,7 @@ class _Backward:
 
     def _add_trained(self, p: int, theta: Tensor, C: Tensor) -> None:
         part, moving = self.problem.parts[p], self.at.moving[p]
-        fitted, image = part.rows.predict(moving, torch.cat([theta, C], 1)).chunk(2, 1)  # one pass over the rows
+        fitted, image = part.rows.fitted(moving, torch.cat([theta, C], 1), self.weighs).chunk(2, 1)  # one pass
         if len(self.problem.fits) == 1:
             self.at.fitted[p] = fitted
         residual = part.rows.targets - fitted
