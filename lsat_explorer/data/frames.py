@@ -8,15 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lsat_explorer.data.categories import coded, indicators, refuse_numbers
 from lsat_explorer.data.tables import shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["Rows", "rows_of_frame", "targets_of"]
-
-MOST_VALUES = 100
-"""Text with more different values than this is no category, but says something else of each row."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -78,7 +76,13 @@ def check_columns(names: Sequence[str], columns: Sequence[str], where: str, opti
 
 
 def rows_of_frame(
-    frame: pd.DataFrame, where: str, *, target: str | Sequence[str], index: str | None, drop: str | Sequence[str]
+    frame: pd.DataFrame,
+    where: str,
+    *,
+    target: str | Sequence[str],
+    index: str | None,
+    drop: str | Sequence[str],
+    categories: str | Sequence[str] = (),
 ) -> Rows:
     """Divide a frame into inputs and outcomes, text and categories among the inputs as one column for each value.
 
@@ -93,12 +97,15 @@ def rows_of_frame(
         Column that names the rows; the frame's own index where it has one of its own.
     drop : str or sequence of str
         Column to leave out, or several.
+    categories : str or sequence of str
+        Column of categories, or several, whatever they hold.
 
     Raises
     ------
     ValueError
         For a column that is not there or is a target and something else, a frame without rows, inputs that are
-        neither numbers nor few categories, and text in one of several targets.
+        neither numbers nor categories (`indicators` has the rule), a target of text half of which are numbers, and
+        text in one of several targets.
     """
     import pandas as pd
 
@@ -114,29 +121,33 @@ def rows_of_frame(
                 f"column {shown(both)} of {where} is named by target= and by {option}=, expected by one of them; leave "
                 f"it out of the other"
             )
+    sure = names_in(categories, "categories")
+    check_columns(sure, columns, where, "categories")
     if not len(frame):
         raise ValueError(f"{where} has no rows; give at least two")
     if index is not None:
         frame = frame.set_index(index)
     rows = None if isinstance(frame.index, pd.RangeIndex) else frame.index.astype(object).tolist()
     outcome = frame[targets[0]] if len(targets) == 1 else frame[targets]
-    inputs = [_columns(frame[name], where) for name in frame.columns if name not in {*targets, *dropped}]
+    inputs = [_columns(frame[name], where, name in sure) for name in frame.columns if name not in {*targets, *dropped}]
     if not inputs:
         raise ValueError(f"{where} has no column beside the target; give the file that has the features")
     names = [name for column in inputs for name in column]
     arrays = [values for column in inputs for values in column.values()]
     single = all(values.dtype == np.float32 for values in arrays)
     X = np.stack([values.astype(np.float32 if single else np.float64) for values in arrays], axis=1)
-    y, labels = _outcome(outcome, where)
+    y, labels = _outcome(outcome, where, targets[0] in sure)
     return Rows(X, y, labels, names, rows)
 
 
-def _columns(column: pd.Series[Any], where: str) -> dict[str, np.ndarray]:
-    """Return one input as numbers by name, NaN where it is missing."""
+def _columns(column: pd.Series[Any], where: str, sure: bool) -> dict[str, np.ndarray]:
+    """Return one input as numbers by name, NaN where it is missing; ``sure`` tells that it holds categories."""
     import pandas as pd
     from pandas.api import types
 
     name, dtype = str(column.name), column.dtype
+    if sure:
+        return indicators(column, where, sure=True)
     if types.is_bool_dtype(dtype) or types.is_numeric_dtype(dtype):
         kept = dtype == np.float32
         return {name: column.to_numpy(dtype=np.float32 if kept else np.float64, na_value=np.nan)}
@@ -144,17 +155,10 @@ def _columns(column: pd.Series[Any], where: str) -> dict[str, np.ndarray]:
         raise ValueError(
             f"{where} has {dtype} in column {shown(name)}, expected numbers or text; leave it out: drop=[{name!r}]"
         )
-    codes, values = _coded(column, where, f"leave it out: drop=[{name!r}]")
-    if len(values) > MOST_VALUES:
-        raise ValueError(
-            f"{where} has {len(values):,} different texts in column {shown(name)}, expected at most {MOST_VALUES} "
-            f"categories; leave it out by drop=[{name!r}], or let it name the rows by index={name!r}"
-        )
-    absent = codes < 0
-    return {f"{name}={value}": np.where(absent, np.nan, codes == place) for place, value in enumerate(values)}
+    return indicators(column, where)
 
 
-def _outcome(outcome: pd.Series[Any] | pd.DataFrame, where: str) -> tuple[np.ndarray, list[Any] | None]:
+def _outcome(outcome: pd.Series[Any] | pd.DataFrame, where: str, sure: bool) -> tuple[np.ndarray, list[Any] | None]:
     """Return y, with the labels where it holds places among them."""
     import pandas as pd
     from pandas.api import types
@@ -162,8 +166,11 @@ def _outcome(outcome: pd.Series[Any] | pd.DataFrame, where: str) -> tuple[np.nda
     if isinstance(outcome, pd.DataFrame):
         return np.stack([_target(column, where) for _, column in outcome.items()], axis=1), None
     dtype = outcome.dtype
-    if isinstance(dtype, pd.CategoricalDtype) or not types.is_numeric_dtype(dtype) or types.is_bool_dtype(dtype):
-        codes, labels = _coded(outcome, where, "name another target")
+    sure = sure or isinstance(dtype, pd.CategoricalDtype) or types.is_bool_dtype(dtype)
+    if sure or not types.is_numeric_dtype(dtype):
+        if not sure:
+            refuse_numbers(outcome, where)
+        codes, labels = coded(outcome, where, "name another target")
         return codes, labels
     whole = types.is_integer_dtype(dtype) and not outcome.isna().any()
     if whole:
@@ -181,20 +188,3 @@ def _target(column: pd.Series[Any], where: str) -> np.ndarray:
             f"{where} has what is no number in column {shown(name)}, and several targets are numbers; name it alone, "
             f"target={name!r}, or leave it out of target="
         ) from None
-
-
-def _coded(column: pd.Series[Any], where: str, remedy: str) -> tuple[np.ndarray, list[Any]]:
-    """Return the place (N,) of each entry among the values, −1 where it is missing, and the values as JSON has them."""
-    import pandas as pd
-
-    try:
-        category = column if isinstance(column.dtype, pd.CategoricalDtype) else column.astype("category")
-    except TypeError:  # lists, arrays and dicts are no values to tell apart
-        kinds = sorted({type(entry).__name__ for entry in column.dropna()})
-        raise ValueError(
-            f"{where} has entries of type {', '.join(kinds)} in column {shown(str(column.name))}, expected numbers or "
-            f"text; {remedy}"
-        ) from None
-    category = category.cat.remove_unused_categories()
-    values = [value if isinstance(value, str | bool | int | float) else str(value) for value in category.cat.categories]
-    return category.cat.codes.to_numpy(dtype=np.int64), values

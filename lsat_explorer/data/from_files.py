@@ -30,6 +30,7 @@ def from_csv(
     *,
     index: str | None = None,
     drop: str | Sequence[str] = (),
+    categories: str | Sequence[str] = (),
     separator: str = ",",
     progress: bool = True,
     cache: bool = True,
@@ -37,7 +38,11 @@ def from_csv(
 ) -> Data:
     r"""Read a CSV file with a line of names, plain or compressed, and divide its rows.
 
-    A column of text becomes a column of 0 and 1 for each of its values, ``colour=red``; empty entries are missing.
+    A column of text becomes a column of 0 and 1 for each of its values, ``colour=red``; empty entries are missing. A
+    model of these data predicts from frames with the column ``colour``, too, and refuses other colours. Text is refused
+    where it seems to be something else: where half of the entries or more are numbers, there are more than 100
+    different texts, more than 20 that begin with a number (quantities, dates), or on average less than two rows for
+    each.
 
     Parameters
     ----------
@@ -49,6 +54,8 @@ def from_csv(
         Column that names the rows.
     drop
         Column to leave out, or several.
+    categories
+        Column of categories, or several, whatever they hold: text that would be refused, or numbers such as codes.
     separator
         What stands between two entries.
     progress
@@ -69,8 +76,8 @@ def from_csv(
     FileNotFoundError
         When there is no such file.
     ValueError
-        For a column that is not there or named for two purposes, text of more than 100 different values, what is no
-        CSV in UTF-8, is damaged or unpacks to far more than its file, and as in `Data.from_arrays`.
+        For a column that is not there or named for two purposes, text that is no category, what is no CSV in UTF-8, is
+        damaged or unpacks to far more than its file, and as in `Data.from_arrays`.
 
     Examples
     --------
@@ -89,7 +96,7 @@ def from_csv(
     def read() -> pd.DataFrame:
         return _read_csv(file, separator, progress)
 
-    options = {"target": target, "index": index, "drop": drop}
+    options = {"target": target, "index": index, "drop": drop, "categories": categories}
     source = call_of(from_csv, path=os.fspath(path), **options, separator=separator, **division)
     return _divided(file, [file], read, {"csv": separator, **options}, cache, division, source)
 
@@ -100,6 +107,7 @@ def from_parquet(
     *,
     index: str | None = None,
     drop: str | Sequence[str] = (),
+    categories: str | Sequence[str] = (),
     progress: bool = True,
     cache: bool = True,
     **division: Unpack[Division],
@@ -112,7 +120,7 @@ def from_parquet(
     ----------
     path
         The file, or the folder of ``*.parquet``.
-    target, index, drop, progress, cache, **division
+    target, index, drop, categories, progress, cache, **division
         As in `from_csv`; an index that pandas saved names the rows.
 
     Returns
@@ -134,7 +142,7 @@ def from_parquet(
     def read() -> pd.DataFrame:
         return _read_parquet(parts, progress)
 
-    options = {"target": target, "index": index, "drop": drop}
+    options = {"target": target, "index": index, "drop": drop, "categories": categories}
     source = call_of(from_parquet, path=os.fspath(path), **options, **division)
     return _divided(file, [path for path, _ in parts], read, {"parquet": True, **options}, cache, division, source)
 
@@ -156,7 +164,7 @@ def _divided(
     source: str,
 ) -> Data:
     """Read a table, or take it from the cache, and divide it."""
-    how = {name: options[name] for name in ("target", "index", "drop")}
+    how = {name: options[name] for name in ("target", "index", "drop", "categories")}
 
     def rows() -> Any:
         return rows_of_frame(read(), path.name, **how)

@@ -25,6 +25,7 @@ def from_openml(
     target: str | Sequence[str] | None = None,
     index: str | None = None,
     drop: str | Sequence[str] = (),
+    categories: str | Sequence[str] = (),
     progress: bool = True,
     **division: Unpack[Division],
 ) -> Data:
@@ -41,8 +42,8 @@ def from_openml(
         Version of that name; ``"active"`` for the oldest that is active.
     target
         Column of the labels or numbers to predict, or several columns of numbers; that of the data set where None.
-    index, drop
-        Column that names the rows, and column to leave out, or several.
+    index, drop, categories
+        Column that names the rows, column to leave out, or several, and column of categories, or several.
     progress
         Whether to show a progress bar.
     **division
@@ -78,8 +79,9 @@ def from_openml(
     wanted = target if target is not None else list(bunch.target_names or ())
     if not wanted:
         raise ValueError(f"{dataset} of OpenML names no target; give the name of its column: target=")
-    table = rows_of_frame(bunch.frame, str(dataset), target=wanted, index=index, drop=drop)
-    source = call_of(from_openml, dataset=dataset, version=version, target=target, index=index, drop=drop, **division)
+    how: dict[str, Any] = {"index": index, "drop": drop, "categories": categories}
+    table = rows_of_frame(bunch.frame, str(dataset), target=wanted, **how)
+    source = call_of(from_openml, dataset=dataset, version=version, target=target, **how, **division)
     named: Any = {"name": str(dataset), **division}
     return replace(
         Data.from_arrays(table.X, table.outcome(), feature_names=table.names, rows=table.rows, **named), source=source

@@ -13,6 +13,7 @@ import torch
 from safetensors.torch import save_file
 from torch import Tensor
 
+from ..data.categories import in_order
 from ..data.foreign import frame_of
 from ..data.tables import numbers, plain
 from ..data.whole_file import whole_file
@@ -100,10 +101,14 @@ class FittedModel:
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the raw outputs φ(u)ᵀθ (N, m) for inputs (N, d).
 
+        The columns of a data frame are taken by name. Where it lacks the input ``colour=red`` and has a column
+        ``colour``, the input is 1 where that says ``red``, else 0, and missing where the entry is.
+
         Raises
         ------
         ValueError
-            When X is not (N, d), holds an infinity, or a NaN where the model has no `fill`.
+            When X is not (N, d), holds an infinity, or a NaN where the model has no `fill`; when a frame lacks a
+            column, has another, or a text that is in no name of an input.
         """
         rows = self._inputs(X)
         parts = [torch.empty(0, self.theta.shape[1], dtype=torch.float64)]
@@ -135,8 +140,8 @@ class FittedModel:
         return torch.softmax(self.loss.scores(torch.from_numpy(self.decision_function(X)), omega), 1).numpy()
 
     def _inputs(self, X: Any) -> Tensor:
-        X = self._in_order(X)
-        array = (frame_of(X) or (None, plain(X, "X")))[1]
+        frame = frame_of(X)
+        array = plain(X, "X") if frame is None else in_order(*frame, self.feature_names)
         d = len(self.feature_names)
         if array.ndim != 2 or array.shape[1] != d:
             raise ValueError(f"X has shape {array.shape}: expected (N, {d}), one row a case.")
@@ -151,23 +156,6 @@ class FittedModel:
             row, column = bad[0]
             raise ValueError(f"X holds {rows[row, column]} in row {row}, column {self.feature_names[column]!r}.")
         return torch.from_numpy(rows)
-
-    def _in_order(self, X: Any) -> Any:
-        """Return a data frame's columns in the order of the training columns, by name."""
-        columns = getattr(X, "columns", None)
-        if columns is None:
-            return X
-        names = [str(name) for name in columns]
-        if len(names) == len(self.feature_names) and not set(names) & set(self.feature_names):
-            return X  # the model was trained on columns without names, or under other ones: their order counts
-        if len(set(names)) == len(names) and set(names) != set(self.feature_names):
-            lacking = [name for name in self.feature_names if name not in names]
-            unknown = [name for name in names if name not in self.feature_names]
-            trouble = f"lacks column {lacking[0]!r}" if lacking else f"has the unknown column {unknown[0]!r}"
-            raise ValueError(
-                f"X {trouble}: give the columns {', '.join(map(repr, self.feature_names[:6]))}, … by name."
-            )
-        return X if names == list(self.feature_names) else X[[columns[names.index(n)] for n in self.feature_names]]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one safetensors file, the recipe in its header; an old file stays until the new one is whole.

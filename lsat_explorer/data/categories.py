@@ -1,0 +1,209 @@
+"""Text among the columns of a table: what is a category, and its columns of 0 and 1, ``colour=red``, made and found."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from lsat_explorer.data.labels import FEW
+from lsat_explorer.data.tables import shown
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+__all__ = ["coded", "in_order", "indicators", "refuse_numbers"]
+
+MOST_VALUES = 100
+"""Text with more different values than this is no category, but says something else of each row."""
+
+_BEGINS_WITH_A_NUMBER = r"\s*[-+$€£¥]?\s*[.,]?\d"
+
+
+def indicators(column: pd.Series[Any], where: str, *, sure: bool = False) -> dict[str, np.ndarray]:
+    """Return a column of 0 and 1 (N,) for each of its values, as ``name=value``, NaN where the entry is missing.
+
+    Parameters
+    ----------
+    column : Series
+        Text or a categorical, or anything that the user calls categories.
+    where : str
+        What to call the table in errors.
+    sure : bool
+        Whether the user called it categories. Else text of which half or more of the entries are numbers is refused,
+        and so is what has more than 100 different values, or begins with a number in more than 20 different ways; and
+        more than two texts are in two rows each on average.
+
+    Raises
+    ------
+    ValueError
+        When it is no category; the sentence says how to say that it is one.
+    """
+    import pandas as pd
+
+    name = str(column.name)
+    if not isinstance(column.dtype, pd.CategoricalDtype):
+        if not sure:
+            refuse_numbers(column, where)
+        column = column.map(_text, na_action="ignore")
+    codes, values = coded(column, where, f"leave it out: drop=[{name!r}]")
+    if not sure:
+        _refuse_many(column, len(values), where)
+    absent = codes < 0
+    return {f"{name}={_text(value)}": np.where(absent, np.nan, codes == place) for place, value in enumerate(values)}
+
+
+def refuse_numbers(column: pd.Series[Any], where: str) -> None:
+    """Refuse text of which at least half are numbers: an entry that is none has made text of them all.
+
+    Raises
+    ------
+    ValueError
+        With the first entry that is no number, and its row.
+    """
+    import pandas as pd
+
+    present = column.dropna()
+    text = present.map(lambda entry: isinstance(entry, str)).to_numpy(dtype=bool)
+    numeric = pd.to_numeric(present.where(text), errors="coerce").notna().to_numpy(dtype=bool)
+    if not text.any() or 2 * numeric.sum() < len(present):
+        return
+    name = str(column.name)
+    first = int(np.argmin(numeric))
+    others = "" if numeric.all() else f" and {shown(present.iloc[first])} at row {shown(present.index[first])}"
+    raise ValueError(
+        f"{where} has {int(numeric.sum()):,} numbers{' as text' if numeric.all() else ''}{others} in column "
+        f"{shown(name)}, expected numbers or categories; write it as a number, or as an empty entry where it is "
+        f"missing, or say that all are categories: categories=[{name!r}]"
+    )
+
+
+def _refuse_many(column: pd.Series[Any], different: int, where: str) -> None:
+    """Refuse text that says something else of each row."""
+    import pandas as pd
+
+    present, name = column.dropna(), str(column.name)
+    remedy = (
+        f"leave it out by drop=[{name!r}], let it name the rows by index={name!r}, or say that these are categories: "
+        f"categories=[{name!r}]"
+    )
+    if different > MOST_VALUES:
+        raise ValueError(
+            f"{where} has {different:,} different texts in column {shown(name)}, expected at most {MOST_VALUES} "
+            f"categories; {remedy}"
+        )
+    if isinstance(column.dtype, pd.CategoricalDtype):
+        return
+    if different > max(2, len(present) // 2):
+        raise ValueError(
+            f"{where} has {different:,} different texts in {len(present):,} rows of column {shown(name)}, expected "
+            f"categories of two rows or more on average; {remedy}"
+        )
+    begins = present.astype(str).str.match(_BEGINS_WITH_A_NUMBER).to_numpy(dtype=bool)
+    if different > FEW and 2 * begins.sum() >= len(present):
+        raise ValueError(
+            f"{where} has {shown(present.iloc[int(np.argmax(begins))])} and {different - 1:,} other texts in column "
+            f"{shown(name)}, most of them with a number at their start, expected numbers or at most {FEW} categories "
+            f"of that kind; write numbers alone, a date for instance as days, or {remedy}"
+        )
+
+
+def coded(column: pd.Series[Any], where: str, remedy: str) -> tuple[np.ndarray, list[Any]]:
+    """Return the place (N,) of each entry among the values, −1 where it is missing, and the values as JSON has them.
+
+    Raises
+    ------
+    ValueError
+        For lists, arrays and dicts, which are no values to tell apart.
+    """
+    import pandas as pd
+
+    try:
+        category = column if isinstance(column.dtype, pd.CategoricalDtype) else column.astype("category")
+    except TypeError:
+        kinds = sorted({type(entry).__name__ for entry in column.dropna()})
+        raise ValueError(
+            f"{where} has entries of type {', '.join(kinds)} in column {shown(str(column.name))}, expected numbers or "
+            f"text; {remedy}"
+        ) from None
+    category = category.cat.remove_unused_categories()
+    values = [value if isinstance(value, str | bool | int | float) else str(value) for value in category.cat.categories]
+    return category.cat.codes.to_numpy(dtype=np.int64), values
+
+
+def in_order(names: Sequence[str], entries: np.ndarray, wanted: Sequence[str]) -> np.ndarray:
+    """Return the entries (N, d) of a frame, as objects or numbers, in the order of the wanted columns, by name.
+
+    A wanted column ``colour=red`` that the frame lacks is made of its column ``colour``: 1 where that says ``red``, NaN
+    where the entry is missing. Where no name is a wanted one, and there are as many, their order counts.
+
+    Raises
+    ------
+    ValueError
+        When a column is not there, twice there or not wanted, or says what is none of the wanted values.
+
+    Examples
+    --------
+    >>> in_order(["metal", "weight"], np.array([["iron", 2.5]], dtype=object), ["weight", "metal=iron", "metal=zinc"])
+    array([[2.5, 1.0, 0.0]], dtype=object)
+    """
+    names, entries = _with_indicators(list(names), entries, wanted)
+    if names == list(wanted) or (len(names) == len(wanted) and not set(names) & set(wanted)):
+        return entries  # in the second case they are called otherwise than in training: their order counts
+    lacking = next((name for name in wanted if name not in names), None)
+    unknown = next((name for name in names if name not in wanted), None)
+    twice = next((name for name in names if names.count(name) > 1), None)
+    if lacking is not None or unknown is not None or twice is not None:
+        trouble = f"has the column {shown(twice)} twice"
+        if lacking is not None:
+            trouble = f"lacks column {shown(lacking)}"
+        elif unknown is not None:
+            trouble = f"has the unknown column {shown(unknown)}"
+        known = ", ".join(map(repr, wanted[:6])) + (", …" if len(wanted) > 6 else "")
+        raise ValueError(f"X {trouble}: give the columns {known} by name.")
+    return entries[:, [names.index(name) for name in wanted]]
+
+
+def _with_indicators(names: list[str], entries: np.ndarray, wanted: Sequence[str]) -> tuple[list[str], np.ndarray]:
+    """Replace columns of text by the wanted columns of 0 and 1 that stand for them."""
+    lacking = [name for name in wanted if "=" in name and name not in names]
+    made: dict[str, list[str]] = {}
+    for name in lacking:
+        # a name may have that sign of its own
+        starts = [column for column in names if name.startswith(f"{column}=") and column not in wanted]
+        if starts:
+            made.setdefault(max(starts, key=len), []).append(name)
+    if not made:
+        return names, entries
+    kept = [place for place, name in enumerate(names) if name not in made]
+    parts = [entries[:, kept].astype(object)]
+    for column, its in made.items():
+        known = [name.removeprefix(f"{column}=") for name in wanted if name.startswith(f"{column}=")]
+        parts.append(_indicators_of(column, entries[:, names.index(column)], its, known))
+    return [names[place] for place in kept] + [name for its in made.values() for name in its], np.hstack(parts)
+
+
+def _indicators_of(column: str, entries: np.ndarray, made: Sequence[str], known: Sequence[str]) -> np.ndarray:
+    """Return the columns (N, made) of 0 and 1 of one column's entries (N,), NaN where they are missing."""
+    import pandas as pd
+
+    absent = np.asarray(pd.isna(entries), dtype=bool)
+    texts = np.array([None if gone else _text(entry) for entry, gone in zip(entries, absent, strict=True)], object)
+    unseen = ~absent & ~np.isin(texts.astype(str), known)
+    if unseen.any():
+        row = int(np.argmax(unseen))
+        told = ", ".join(map(shown, known[:10])) + (", …" if len(known) > 10 else "")
+        raise ValueError(
+            f"X has {shown(texts[row])} at row {row}, column {shown(column)}, which no row of the model's data had: "
+            f"expected one of {told}; leave the row out, or the entry empty where the model fills those."
+        )
+    columns = [np.where(absent, np.nan, texts == name.removeprefix(f"{column}=")) for name in made]
+    return np.stack(columns, axis=1).astype(object)
+
+
+def _text(value: Any) -> Any:
+    """Return a number or a flag as text, a whole number alike of every type; anything else as it is."""
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value) if isinstance(value, bool | int | float | np.generic) else value
