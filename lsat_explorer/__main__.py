@@ -1,4 +1,4 @@
-"""The command line, `lsat-explorer` or `python -m lsat_explorer`: lab, data, tune, show, bench."""
+"""The command line, `lsat-explorer` or `python -m lsat_explorer`: lab, data, tune, show, predict, bench."""
 
 from __future__ import annotations
 

@@ -7,5 +7,6 @@ COMMANDS: dict[str, str] = {
     "data": "lsat_explorer.commands.data",
     "tune": "lsat_explorer.commands.tune",
     "show": "lsat_explorer.commands.show",
+    "predict": "lsat_explorer.commands.predict",
     "bench": "lsat_explorer.commands.bench",
 }

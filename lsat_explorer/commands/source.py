@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 import argparse
+import ast
+import re
+import shlex
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from lsat_explorer.data import Data, datasets
+from lsat_explorer.data.missing import Missing
+from lsat_explorer.model.piece import nearest
 
 MNIST_ONLY = ("size", "deskew", "scale")
 PARQUET_ONLY = ("target", "validation", "test", "folder")
+TABLE_ONLY = ("index", "drop", "categories", "missing", "separator")
 
 
 def add_data_arguments(parser: argparse.ArgumentParser, *, required: bool = True, why: str = "") -> None:
@@ -23,10 +31,23 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, required: bool = True
     group.add_argument("--scale", choices=["raw", "unit", "standard"], help="of the pixels (default: raw, 0 to 255)")
     group = parser.add_argument_group("options of CSV, whose rows --seed divides, and of Parquet")
     group.add_argument("--target", metavar="COLUMN", help="the column to predict; all others are features")
-    group = parser.add_argument_group("options of Parquet, whose rows --data are to train")
+    add_table_arguments(group)
+    group.add_argument("--missing", choices=get_args(Missing), help="what missing entries are filled with")
+    categories = "a column of categories, whatever it holds; may be given again"
+    group.add_argument("--categories", action="append", metavar="COLUMN", help=categories)
+    group = parser.add_argument_group(
+        "options of Parquet, whose rows --data are to train, where none of those is given"
+    )
     group.add_argument("--validation", type=Path, metavar="PATH", help="Parquet with the rows to validate")
     group.add_argument("--test", type=Path, metavar="PATH", help="Parquet with the rows to test (default: none)")
     group.add_argument("--folder", type=Path, help="where rows are copied to, seen by all workers of dask")
+
+
+def add_table_arguments(group: argparse._ActionsContainer) -> None:
+    """Declare how a table in a file is read."""
+    group.add_argument("--index", metavar="COLUMN", help="the column that names the rows")
+    group.add_argument("--drop", action="append", metavar="COLUMN", help="a column to leave out; may be given again")
+    group.add_argument("--separator", metavar="TEXT", help="what stands between two entries of CSV (default: a comma)")
 
 
 def load_data(args: argparse.Namespace) -> Data:
@@ -40,33 +61,78 @@ def load_data(args: argparse.Namespace) -> Data:
     FileNotFoundError
         When the folder lacks MNIST's files.
     """
-    given = {name: getattr(args, name) for name in (*MNIST_ONLY, *PARQUET_ONLY)}
+    with told_as_options():
+        return _load(args)
+
+
+def _load(args: argparse.Namespace) -> Data:
+    given = {name: getattr(args, name) for name in (*MNIST_ONLY, *PARQUET_ONLY, *TABLE_ONLY)}
     chosen = {name: value for name, value in given.items() if value is not None}
     if _is_parquet(args.data):
         _refuse(chosen, MNIST_ONLY, "a folder of MNIST")
-        for name in ("target", "validation"):
+        divided = "validation" not in chosen and any(name in chosen for name in TABLE_ONLY)
+        for name in ("target",) if divided else ("target", "validation"):
             if name not in chosen:
                 raise ValueError(f"--data is Parquet and --{name} is not given; name the {_LACKING[name]}.")
+        _refuse(chosen, ("separator",), "CSV")
+        if divided:
+            _refuse(chosen, ("test", "folder"), "--validation")
+            return datasets.from_parquet(args.data, seed=args.seed, **chosen)
+        _refuse(chosen, TABLE_ONLY, "CSV, or with Parquet without --validation, whose rows --seed divides")
         return Data.from_rows(Path(args.data), name=Path(args.data).stem, **chosen)
     if _is_csv(args.data):
         _refuse(chosen, MNIST_ONLY, "a folder of MNIST")
         _refuse(chosen, ("validation", "test", "folder"), "Parquet")
         if "target" not in chosen:
             raise ValueError(f"--data is CSV and --target is not given; name the {_LACKING['target']}.")
-        return datasets.from_csv(args.data, args.target, seed=args.seed)
+        return datasets.from_csv(args.data, seed=args.seed, **chosen)
     if args.data != "digits" and Path(args.data).is_file():
         raise ValueError(
             f"{args.data} is a file and not Parquet; --data takes digits, a folder of MNIST's IDX files, .parquet, or "
             f".csv, plain or compressed."
         )
     _refuse(chosen, PARQUET_ONLY, "Parquet")
+    _refuse(chosen, TABLE_ONLY, "CSV and Parquet")
+    if args.data != "digits" and not Path(args.data).exists():
+        meant = nearest(args.data, ["digits"])
+        if "did you mean" in meant:
+            raise ValueError(f"--data is {args.data}{meant}")
     if args.data != "digits":
         return datasets.mnist(Path(args.data), seed=args.seed, **chosen)
     _refuse(chosen, MNIST_ONLY, "a folder of MNIST")
     return datasets.digits(seed=args.seed)
 
 
-_LACKING = {"target": "column to predict", "validation": "Parquet with the rows to validate"}
+_LACKING = {
+    "target": "column to predict",
+    "validation": "Parquet with the rows to validate, or have --seed divide the rows, by --missing refuse",
+}
+_TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
+_LEFT_OUT = re.compile(rf"X\.drop\(columns=\[({_TEXT})\]\)")
+_OPTION = re.compile(rf"\b({'|'.join(('target', *TABLE_ONLY))})=(?:\[({_TEXT})\]|({_TEXT})|(?=[\s,;.]|$))")
+
+
+@contextmanager
+def told_as_options() -> Iterator[None]:
+    """Name the option of the command line beside what a message advises in Python: ``drop=['id'] (--drop id)``.
+
+    Raises
+    ------
+    ValueError
+        In place of one inside.
+    """
+    try:
+        yield
+    except ValueError as error:
+        words = _LEFT_OUT.sub(lambda found: f"--drop {shlex.quote(ast.literal_eval(found[1]))}", str(error))
+        raise ValueError(_OPTION.sub(_as_option, words)) from error
+
+
+def _as_option(found: re.Match[str]) -> str:
+    name, value = found[1], found[2] or found[3]
+    if value is None:
+        return f"--{name}"
+    return f"{found[0]} (--{name} {shlex.quote(ast.literal_eval(value))})"
 
 
 def _is_parquet(data: str) -> bool:

@@ -140,7 +140,10 @@ def read_recipe(path: Path) -> lsat.Recipe:
         raise ValueError(f"The recipe {path} cannot be read: {error.strerror}; give the file of a recipe.") from error
     except UnicodeDecodeError as error:
         raise ValueError(f"The recipe {path} is not text; give what `Recipe.to_json()` wrote.") from error
-    return lsat.Recipe.from_json(text)
+    try:
+        return lsat.Recipe.from_json(text)
+    except ValueError as error:
+        raise ValueError(f"{path} holds no recipe: {error}") from error
 
 
 def refuse_to_overwrite(folder: Path, *, allowed: bool) -> None:

@@ -159,7 +159,7 @@ def in_order(names: Sequence[str], entries: np.ndarray, wanted: Sequence[str]) -
         if lacking is not None:
             trouble = f"lacks column {shown(lacking)}"
         elif unknown is not None:
-            trouble = f"has the unknown column {shown(unknown)}"
+            trouble = f"has the unknown column {shown(unknown)}, to leave out by X.drop(columns=[{unknown!r}])"
         known = ", ".join(map(repr, wanted[:6])) + (", …" if len(wanted) > 6 else "")
         raise ValueError(f"X {trouble}: give the columns {known} by name.")
     return entries[:, [names.index(name) for name in wanted]]

@@ -14,7 +14,7 @@ from lsat_explorer.data.tables import shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Rows", "rows_of_frame", "targets_of"]
+__all__ = ["Rows", "check_columns", "names_in", "rows_of_frame", "targets_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,6 +72,9 @@ def check_columns(names: Sequence[str], columns: Sequence[str], where: str, opti
     for name in names:
         if name not in columns:
             known = ", ".join(columns[:10]) + (", …" if len(columns) > 10 else "")
+            between = next((mark for mark in ";,\t|" if len(columns) == 1 and mark in columns[0]), None)
+            if between is not None:
+                known += f" alone; if {between!r} stands between columns, pass separator={between!r}, or else"
             raise ValueError(f"{where} has no column {shown(name)} for {option}=, it has {known}; name one of these")
 
 

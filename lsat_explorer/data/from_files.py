@@ -14,14 +14,14 @@ from lsat_explorer.data.cache import cached, stamp
 from lsat_explorer.data.calls import call_of
 from lsat_explorer.data.data import Data
 from lsat_explorer.data.division import Division
-from lsat_explorer.data.frames import rows_of_frame
+from lsat_explorer.data.frames import check_columns, names_in, rows_of_frame
 from lsat_explorer.data.packed import lines_of
 from lsat_explorer.data.parquet import batches, frame_of, parquet_files, refuse_bomb
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["from_csv", "from_parquet"]
+__all__ = ["frame_in", "from_csv", "from_parquet"]
 
 
 def from_csv(
@@ -145,6 +145,43 @@ def from_parquet(
     options = {"target": target, "index": index, "drop": drop, "categories": categories}
     source = call_of(from_parquet, path=os.fspath(path), **options, **division)
     return _divided(file, [path for path, _ in parts], read, {"parquet": True, **options}, cache, division, source)
+
+
+def frame_in(
+    path: str | os.PathLike[str],
+    *,
+    index: str | None = None,
+    drop: str | Sequence[str] = (),
+    separator: str = ",",
+    progress: bool = True,
+) -> pd.DataFrame:
+    """Read the table of a CSV or Parquet file as `from_csv` and `from_parquet` do, but leave it as it is.
+
+    Parameters
+    ----------
+    path
+        A file ``.parquet``, or a folder of them; any other is CSV.
+    index, drop, separator, progress
+        As in `from_csv`.
+
+    Returns
+    -------
+    DataFrame
+
+    Raises
+    ------
+    FileNotFoundError, ValueError, ModuleNotFoundError
+        As they do.
+    """
+    file = _existing(path)
+    parquet = file.suffix == ".parquet" or file.is_dir()
+    frame = _read_parquet(parquet_files(file), progress) if parquet else _read_csv(file, separator, progress)
+    frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
+    dropped = names_in(drop, "drop")
+    for option, named in (("drop", dropped), ("index", [] if index is None else [index])):
+        check_columns(named, list(frame.columns), file.name, option)
+    frame = frame.drop(columns=dropped)
+    return frame if index is None else frame.set_index(index)
 
 
 def _existing(path: str | os.PathLike[str]) -> Path:

@@ -16,6 +16,7 @@ __all__ = ["SPLITS", "Split", "counted", "make_splits", "positions"]
 
 SPLITS = {"train": "training", "validation": "validation", "test": "test", "final": "final"}
 """The splits by the name of the attribute, and how sentences call them."""
+_FILL = ", or have them filled: missing='mean' or missing='median'"
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -120,7 +121,7 @@ def make_splits(
         word = SPLITS[split]
         _check_columns(train, table, word)
         if not finite:
-            check_finite(table.inputs, f"{word} X", table.rows, table.names)
+            check_finite(table.inputs, f"{word} X", table.rows, table.names, fill=_FILL)
     if len({table.inputs.dtype for table in tables.values()}) > 1:
         tables = {split: replace(table, inputs=table.inputs.astype(np.float64)) for split, table in tables.items()}
     if task == "regression":

@@ -30,6 +30,7 @@ LARGEST = 1e100
 """Size of the largest number in a table: sums of squares, and products of these, are numbers too then."""
 
 _CHUNK_ENTRIES = 1 << 20
+_ENCODE = ": pandas.get_dummies(X) does, and datasets.from_csv with the text of a file"
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,7 +115,9 @@ def shown(value: Any) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def check_finite(values: np.ndarray, what: str, rows: np.ndarray, names: Sequence[str] | None = None) -> None:
+def check_finite(
+    values: np.ndarray, what: str, rows: np.ndarray, names: Sequence[str] | None = None, *, fill: str = ""
+) -> None:
     """Refuse NaN, infinities and what is beyond `LARGEST` in (N,) or (N, m), naming the first by row and column."""
     if not values.size:
         return
@@ -126,7 +129,7 @@ def check_finite(values: np.ndarray, what: str, rows: np.ndarray, names: Sequenc
             where = f"row {shown(rows[start + row])}"
             if values.ndim == 2:
                 where += f", column {_column(int(column), names)}"
-            expected = "finite numbers; drop or fill in such rows first"
+            expected = f"finite numbers; drop or fill in such rows first{fill if np.isnan(block[row, column]) else ''}"
             if np.isfinite(block[row, column]):
                 expected = f"numbers of at most {LARGEST:.0e} in size; divide them by a constant first"
             raise ValueError(f"{what} has {block[row, column]} at {where}, expected {expected}")
@@ -193,6 +196,9 @@ def read_inputs(
     names, values = frame_of(X) or (None, plain(X, what))
     if image_shape is not None and values.ndim > 2 and values.shape[1:] == tuple(image_shape):
         values = values.reshape(len(values), -1)
+    if not values.ndim:
+        how = "pandas.DataFrame(X) makes one" if isinstance(X, dict) else "datasets.from_csv(path, target) reads a file"
+        raise ValueError(f"{what} is a {type(X).__name__}, expected a table (N, d): an array or a data frame; {how}")
     if values.ndim != 2:
         advice = (
             "X.reshape(-1, 1) makes one column" if values.ndim == 1 else "flatten each row, or give its image_shape"
@@ -206,11 +212,11 @@ def read_inputs(
     if values.dtype.kind in "biuf":
         return values.astype(np.float64), names
     if values.dtype.kind in "OU":
-        return numbers(values, what, names), names
+        return numbers(values, what, names, _ENCODE), names
     raise ValueError(f"{what} is of type {values.dtype}, expected real numbers; convert it to numbers first")
 
 
-def numbers(values: np.ndarray, what: str, names: Sequence[str] | None = None) -> np.ndarray:
+def numbers(values: np.ndarray, what: str, names: Sequence[str] | None = None, how: str = "") -> np.ndarray:
     """Read an object array (N, m) as float64, None and pandas' NA as NaN; name the first that is no number."""
     import pandas as pd
 
@@ -224,7 +230,7 @@ def numbers(values: np.ndarray, what: str, names: Sequence[str] | None = None) -
             position = next((row for row, entry in enumerate(entries) if not _is_number(entry)), 0)
             raise ValueError(
                 f"{what} has {shown(values[position, column])} at position {position}, column {_column(column, names)}"
-                f", expected numbers; encode or drop that column first"
+                f", expected numbers; encode or drop that column first{how}"
             ) from None
     return read
 

@@ -42,7 +42,8 @@ def explained(X: Any, y: Any = None, *, labels: bool = False) -> Iterator[None]:
 
 def _words(error: Exception) -> str:
     words = " ".join(str(error).split()).rstrip(".")
-    return words if len(words) <= 300 else f"{words[:297]}..."
+    whole, _, _ = words[:300].rpartition(". ")  # the sentences that are whole
+    return words if len(words) <= 300 else whole or f"{words[:297]}..."
 
 
 def _look(X: Any, y: Any, labels: bool) -> None:

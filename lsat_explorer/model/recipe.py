@@ -137,7 +137,8 @@ class Recipe(Piece):
         try:
             value = json.loads(text, parse_constant=_refuse_constant, parse_int=_whole)
         except (json.JSONDecodeError, RecursionError) as error:
-            raise ValueError(f"The recipe is not readable JSON: {error}") from error
+            path = f" {text!r} looks like a path: pass the text of that file." if text.strip().endswith(".json") else ""
+            raise ValueError(f"The recipe is not readable JSON: {error}.{path}") from error
         if not isinstance(value, dict):
             raise ValueError(f"The recipe is a {type(value).__name__}: expected an object with the recipe's keys.")
         if value.get("format") != FORMAT:

@@ -6,6 +6,7 @@ import hashlib
 import platform
 from collections.abc import Iterator
 from importlib.metadata import PackageNotFoundError, version
+from typing import Any
 
 from torch import Tensor
 
@@ -25,6 +26,23 @@ def fingerprint(data: Data) -> dict[str, str]:
             for rows in _in_order(values):
                 digest.update(rows.numpy().data)
     return {"name": repr(data), "sha256": digest.hexdigest()}
+
+
+def other_data(was: Any, data: Data) -> str:
+    """Return the end of a sentence on a run that was on other data: on which, how they differ, and what to do.
+
+    Parameters
+    ----------
+    was : mapping
+        The `fingerprint` that was kept of the run's data.
+    data : Data
+        What was given in their place.
+    """
+    name = dict(was or {}).get("name", "other rows")
+    alike = "; they look alike, but the rows differ, in values, order or the seed that divided them"
+    return (
+        f"other data ({name}), not on {data!r}{alike if name == repr(data) else ''}: give the data that it was run on."
+    )
 
 
 def _in_order(values: Tensor) -> Iterator[Tensor]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..data.data import Data
 from .checkpoint import Checkpoint, Keeper
 from .checkpoint_file import NAME, read_state
-from .fingerprint import fingerprint
+from .fingerprint import fingerprint, other_data
 
 if TYPE_CHECKING:
     from .run import Run
@@ -24,10 +24,7 @@ def resume(kind: type[Run], path: Path, data: Data) -> Run:
     state = read_state(path)
     rows = fingerprint(data)
     if rows["sha256"] != state.rows.get("sha256"):
-        was = state.rows.get("name", "other rows")
-        raise ValueError(
-            f"{path} is of a run on other data ({was}), not on {data!r}: give the data that it was run on."
-        )
+        raise ValueError(f"{path} is of a run on {other_data(state.rows, data)}")
     run = kind(state.recipe, data, state.start)
     if path.name == NAME:
         run.keeper = Keeper(Checkpoint(str(path.parent), *state.every))

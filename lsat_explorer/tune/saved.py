@@ -24,7 +24,7 @@ from ..model.recipe import Recipe
 from .checkpoint import Checkpoint, Keeper
 from .checkpoint_file import NAME
 from .entry_names import EntryNames
-from .fingerprint import fingerprint, versions
+from .fingerprint import fingerprint, other_data, versions
 from .fitted import FittedModel
 from .iterate import SCALARS, Iterate, Status, read_field
 from .last_look import TestResult
@@ -105,8 +105,7 @@ def load_run(folder: Path, data: Data | None) -> Run:
     recipe = _read(folder, "recipe.json", lambda path: Recipe.from_json(text_in(path)))
     model = _read(folder, "model.safetensors", FittedModel.load)
     if data is not None and fingerprint(data) != said.get("data"):
-        was = dict(said.get("data") or {}).get("name", "other rows")
-        raise ValueError(f"{folder} was run on other data ({was}), not on {data!r}: give the data that it was run on.")
+        raise ValueError(f"{folder} was run on {other_data(said.get('data'), data)}")
     run = Run(recipe, data) if data is not None else _Record(recipe, said, model)
     run.start = (
         _read(folder, _START, lambda path: read_tensors(path)[1]) if in_force(folder, _START).is_file() else None
@@ -120,7 +119,8 @@ def _read(folder: Path, name: str, reader: Callable[[Path], _Content]) -> _Conte
     """Read one file, or say which one is missing or damaged."""
     path = in_force(folder, name)
     if not path.is_file():
-        raise ValueError(f"{folder} holds no saved run: {name} is missing.")
+        hint = f", but one broken off, with which `lsat-explorer tune --resume {folder}` or Run.resume goes on"
+        raise ValueError(f"{folder} holds no saved run: {name} is missing{hint if (folder / NAME).is_file() else ''}.")
     try:
         return reader(path)
     except (ValueError, KeyError, TypeError, OverflowError) as error:

@@ -1,0 +1,62 @@
+"""Predict the rows of a table, CSV or Parquet, with a saved model, and write labels and probabilities as CSV."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from pathlib import Path
+
+import pandas as pd
+
+import lsat_explorer as lsat
+from lsat_explorer.commands.errors import user_input
+from lsat_explorer.commands.source import add_table_arguments, told_as_options
+from lsat_explorer.data.from_files import frame_in
+from lsat_explorer.data.whole_file import whole_file
+from lsat_explorer.tune.fitted import FittedModel
+
+SUMMARY = "predict the rows of a table with a saved model"
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the arguments of `lsat-explorer predict`."""
+    saved = "a folder that `tune --out` or `Run.save` wrote, or the file of a model"
+    parser.add_argument("model", type=Path, metavar="RUN|MODEL", help=saved)
+    told = "the table, CSV or Parquet, with the columns that the model was tuned on"
+    parser.add_argument("--data", required=True, metavar="FILE", help=told)
+    add_table_arguments(parser)
+    parser.add_argument("--out", type=Path, metavar="FILE.csv", help="the file to write (default: standard output)")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write a row for each row of the table: its name, the prediction, the probabilities where the model has some."""
+    with user_input():
+        folder = args.model.is_dir()
+        if folder:
+            lsat.Run.load(args.model)  # says what is the matter with a folder that is no whole run
+        model = FittedModel.load(args.model / "model.safetensors" if folder else args.model)
+        how = {name: getattr(args, name) for name in ("index", "drop", "separator") if getattr(args, name) is not None}
+        with told_as_options():
+            frame = frame_in(args.data, **how)
+            table = predictions(model, frame)
+        if args.out is None:
+            table.to_csv(sys.stdout)
+        else:
+            with whole_file(args.out) as file:
+                table.to_csv(file)
+            print(f"{len(table):,} predictions are in {args.out}.")
+    return 0
+
+
+def predictions(model: FittedModel, frame: pd.DataFrame) -> pd.DataFrame:
+    """Return a table with the rows of a frame: ``prediction``, and ``probability_LABEL`` where the loss gives some.
+
+    Several outputs are ``prediction_0``, ``prediction_1``, ...
+    """
+    predicted = model.predict(frame)
+    names = ["prediction"] if predicted.ndim == 1 else [f"prediction_{place}" for place in range(predicted.shape[1])]
+    table = pd.DataFrame(predicted, columns=names, index=frame.index)
+    if model.classes is not None and isinstance(model.loss, lsat.CrossEntropy):
+        labels = [f"probability_{label}" for label in model.classes]
+        table = table.join(pd.DataFrame(model.predict_proba(frame), columns=labels, index=frame.index))
+    return table if any(table.index.names) else table.rename_axis("row")

@@ -1,0 +1,127 @@
+"""Messages at usual mistakes: each says what came and what to do about it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lsat_explorer as lsat
+from lsat_explorer.data import datasets
+
+RANDOM = np.random.default_rng(0)
+X = pd.DataFrame({"age": RANDOM.normal(size=40), "weight": RANDOM.normal(size=40)})
+LABELS = ["ill", "well"] * 20
+QUICK = lsat.Recipe(method=lsat.LBFGS(max_iterations=2))
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ("c.csv", r"X is a str, expected a table \(N, d\): .*; datasets.from_csv\(path, target\) reads a file"),
+        (Path("c.csv"), r"X is a PosixPath, expected a table \(N, d\)"),
+        (None, r"X is a NoneType, expected a table \(N, d\)"),
+        (3.0, r"X is a float, expected a table \(N, d\)"),
+        ({"age": [1.0, 2.0]}, r"X is a dict, expected a table \(N, d\): .*; pandas.DataFrame\(X\) makes one"),
+    ],
+    ids=["path", "Path", "nothing", "number", "dict"],
+)
+def test_what_is_no_table_is_named_by_its_type(given, message):
+    with pytest.raises(ValueError, match=message):
+        lsat.Data.from_arrays(given, LABELS)
+
+
+def test_a_missing_entry_is_told_with_what_fills_it_and_an_infinite_one_is_not():
+    holes = X.mask(X.index == 3)
+    with pytest.raises(ValueError, match="or have them filled: missing='mean' or missing='median'"):
+        lsat.Data.from_arrays(holes, LABELS)
+    for given in (X.assign(age=np.inf), X):  # no option fills these, nor a target
+        targets = X.age if "inf" in str(given) else X.age.where(X.index != 3)
+        with pytest.raises(ValueError, match="expected") as found:
+            lsat.Data.from_arrays(given, targets)
+        assert "missing=" not in str(found.value)
+
+
+def test_a_column_of_text_is_told_with_what_encodes_it():
+    with pytest.raises(
+        ValueError, match=r"encode or drop .* first: pandas.get_dummies\(X\) does, and datasets.from_cs"
+    ):
+        lsat.Data.from_arrays(X.assign(city="Bern"), LABELS)
+    assert lsat.Data.from_arrays(pd.get_dummies(X.assign(city=["Bern", "Oslo"] * 20)), LABELS).feature_names[2:] == (
+        "city_Bern",
+        "city_Oslo",
+    )
+
+
+@pytest.mark.parametrize("separator", [";", "\t", "|"])
+def test_a_file_with_another_separator_is_told_which(separator, tmp_path):
+    path = tmp_path / "t.csv"
+    X.assign(y=LABELS).to_csv(path, sep=separator, index=False)
+    with pytest.raises(ValueError, match="has no column 'y' for target=") as found:
+        datasets.from_csv(path, "y", progress=False, cache=False)
+    advised = str(found.value).partition("pass separator=")[2].partition(", or else")[0]
+    assert datasets.from_csv(path, "y", progress=False, cache=False, separator=eval(advised)).feature_names == tuple(X)
+
+
+def test_a_misspelt_name_of_the_digits_is_told(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    Path("recipe.json").write_text(QUICK.to_json())
+    words = ("tune", "recipe.json", "--out", "run", "--data")
+    assert command(*words, "digit")[2] == "lsat-explorer: --data is digit: did you mean 'digits'?\n"
+    assert "did you mean" not in command(*words, "mnist-files")[2]
+    Path("digit").mkdir()
+    assert "did you mean" not in command(*words, "digit")[2]
+
+
+def test_a_path_in_place_of_a_recipe_and_a_file_that_holds_none_are_named(command, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(ValueError, match=r"not readable JSON: .*'recipe.json' looks like a path: pass the text"):
+        lsat.Recipe.from_json("recipe.json")
+    with pytest.raises(ValueError, match="not readable JSON") as found:
+        lsat.Recipe.from_json('{"a":')
+    assert "path" not in str(found.value)
+    X.to_csv("c.csv")
+    code, _, error = command("tune", "c.csv", "--data", "digits", "--out", "run")
+    assert code == 2
+    assert error.startswith("lsat-explorer: c.csv holds no recipe: The recipe is not readable JSON")
+
+
+def test_a_folder_that_holds_a_checkpoint_alone_is_told_with_the_command_that_goes_on(command, tmp_path):
+    data = lsat.Data.from_arrays(X, LABELS)
+    steps = lsat.Run(QUICK, data, checkpoint=lsat.Checkpoint(tmp_path / "kept")).steps()
+    next(steps)
+    steps.close()
+    assert [path.name for path in (tmp_path / "kept").iterdir()] == ["checkpoint.safetensors"]
+    code, _, error = command("show", str(tmp_path / "kept"))
+    assert code == 2
+    assert f"run.json is missing, but one broken off, with which `lsat-explorer tune --resume {tmp_path}/kept`" in error
+    (tmp_path / "empty").mkdir()
+    assert "resume" not in command("show", str(tmp_path / "empty"))[2]
+
+
+def test_data_that_only_look_like_those_of_a_run_are_told_apart(tmp_path):
+    data, other = (lsat.Data.from_arrays(X, LABELS, seed=seed) for seed in (0, 1))
+    run = lsat.tune(QUICK, data, progress=False, checkpoint=lsat.Checkpoint(tmp_path / "kept"))
+    run.save(tmp_path / "run")
+    for read in (
+        lambda data: lsat.Run.load(tmp_path / "run", data),
+        lambda data: lsat.Run.resume(tmp_path / "kept", data),
+    ):
+        with pytest.raises(
+            ValueError, match="on other data .*; they look alike, but the rows differ, in values, order or"
+        ):
+            read(other)
+        with pytest.raises(ValueError, match="on other data") as found:
+            read(lsat.datasets.digits())
+        assert "alike" not in str(found.value)
+
+
+def test_an_estimator_ends_its_sentences_where_they_end():
+    with pytest.raises(ValueError, match=r"has nan at row 3, column 0 \('age'\)") as found:
+        lsat.TunedLeastSquaresClassifier().fit(X.mask(X.index == 3), LABELS)
+    told = str(found.value)
+    assert "Input X contains NaN" in told
+    assert "..." not in told
+    assert "Alternatively" not in told

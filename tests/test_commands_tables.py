@@ -1,0 +1,166 @@
+"""Tables of the user at the command line: how they are read, what is advised, and `lsat-explorer predict`."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import lsat_explorer as lsat
+from lsat_explorer.commands.source import told_as_options
+from lsat_explorer.data import datasets
+from lsat_explorer.tune.fingerprint import fingerprint
+
+RANDOM = np.random.default_rng(0)
+N = 120
+TABLE = pd.DataFrame(
+    {
+        "id": [f"customer {row}" for row in range(N)],
+        "age": RANDOM.normal(50, 10, N),
+        "city": RANDOM.choice(["Bern", "Oslo", "Rome"], N),
+        "zone": RANDOM.choice([1, 2], N),
+        "note": [f"called {row} times" for row in range(N)],
+        "churn": RANDOM.choice(["no", "yes"], N),
+    }
+)
+TABLE.loc[::7, "age"] = np.nan
+READ = ("--index", "id", "--drop", "note")
+OPTIONS = (*READ, "--missing", "median", "--categories", "zone")
+SAME = {"index": "id", "drop": ["note"], "missing": "median", "categories": ["zone"]}
+
+
+@pytest.fixture(autouse=True)
+def here(tmp_path, monkeypatch):
+    """A folder with the table as CSV and Parquet, and a quick recipe."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("LSAT_CACHE", str(tmp_path / "cache"))
+    TABLE.to_csv("c.csv", index=False)
+    TABLE.to_csv("semicolons.csv", index=False, sep=";")
+    TABLE.to_parquet("c.parquet")
+    recipe = lsat.Recipe(loss=lsat.CrossEntropy(), method=lsat.LBFGS(max_iterations=2))
+    Path("recipe.json").write_text(recipe.to_json())
+
+
+@pytest.mark.parametrize(
+    ("file", "more"), [("c.csv", ()), ("semicolons.csv", ("--separator", ";")), ("c.parquet", ())], ids=str
+)
+def test_a_table_is_read_as_its_options_say(file, more, command):
+    words = ("tune", "recipe.json", "--data", file, "--target", "churn", *OPTIONS, *more, "--seed", "3", "--out", "run")
+    code, _, error = command(*words)
+    assert code == 0, error
+    same = datasets.from_csv("c.csv", "churn", seed=3, progress=False, **SAME)
+    assert lsat.FittedModel.load("run/model.safetensors").feature_names == same.feature_names
+    assert json.loads(Path("run", "run.json").read_text())["data"]["sha256"] == fingerprint(same)["sha256"]
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["--data", "c.csv"], "drop=['id'] (--drop id), let it name the rows by index='id' (--index id), or say"),
+        (["--data", "c.csv", "--index", "di"], "c.csv has no column 'di' for --index, it has id, age"),
+        (["--data", "c.csv", "--index", "id", "--drop", "note"], "missing='mean' (--missing mean)"),
+        (["--data", "semicolons.csv", *OPTIONS], "separator=';' (--separator ';')"),
+        (["--data", "c.csv", *OPTIONS, "--missing", "zero"], None),
+        (["--data", "digits", "--drop", "id"], "--target goes with Parquet"),
+        (["--data", "c.parquet", *OPTIONS, "--folder", "x"], "--folder goes with --validation; leave it out"),
+        (["--data", "c.parquet", *OPTIONS, "--separator", ";"], "--separator goes with CSV; leave it out"),
+        (["--data", "c.parquet", "--validation", "c.parquet", "--index", "id"], "--index goes with CSV, or with Parq"),
+        (["--data", "c.parquet"], "or have --seed divide the rows, by --missing refuse"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_does_not_go_together_and_what_is_advised_name_the_options(words, sentence, command, capsys):
+    said = ("tune", "recipe.json", "--target", "churn", *words, "--out", "run")
+    if sentence is None:  # argparse says it, and what is expected
+        with pytest.raises(SystemExit, match="2"):
+            command(*said)
+        assert "'refuse', 'mean', 'median'" in capsys.readouterr().err
+        return
+    code, out, error = command(*said)
+    assert (code, out) == (2, "")
+    assert sentence in error.splitlines()[-1]
+    assert not Path("run").exists()
+
+
+@pytest.mark.parametrize("option", ["--index", "--drop", "--categories", "--missing", "--separator"])
+def test_options_of_tables_are_refused_with_data_that_are_none(option, command):
+    code, _, error = command("tune", "recipe.json", "--data", "digits", option, "mean", "--out", "run")
+    assert (code, error) == (2, f"lsat-explorer: {option} goes with CSV and Parquet; leave it out with other data.\n")
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        ("leave it out by drop=['a b'].", "leave it out by drop=['a b'] (--drop 'a b')."),
+        ("""leave it out by drop=["it's"], or""", """leave it out by drop=["it's"] (--drop 'it'"'"'s'), or"""),
+        (r"""by index='it\'s "so"'; or""", r"""by index='it\'s "so"' (--index 'it'"'"'s "so"'); or"""),
+        ("by target= and by index=, or target=", "by --target and by --index, or --target"),
+        ("by drop=['a], and by index='b'", "by drop=['a], and by index='b' (--index b)"),
+    ],
+)
+def test_advice_in_python_names_the_option_whatever_the_column_is_called(told, expected):
+    with pytest.raises(ValueError, match="by ") as found, told_as_options():
+        raise ValueError(told)
+    assert str(found.value) == expected
+
+
+@pytest.fixture
+def tuned(command):
+    words = ("tune", "recipe.json", "--data", "c.csv", "--target", "churn", *OPTIONS, "--out", "run")
+    assert command(*words)[0] == 0
+    return lsat.FittedModel.load("run/model.safetensors")
+
+
+@pytest.mark.parametrize("saved", ["run", "run/model.safetensors"])
+@pytest.mark.parametrize("file", ["c.csv", "c.parquet"])
+def test_predict_writes_labels_and_probabilities_under_the_names_of_the_rows(saved, file, tuned, command):
+    words = ("predict", saved, "--data", file, *READ, "--drop", "churn")
+    code, out, _ = command(*words)
+    assert code == 0
+    table = pd.read_csv(io.StringIO(out), index_col="id")
+    rows = TABLE.set_index("id").drop(columns=["note", "churn"])
+    assert table.index.tolist() == TABLE["id"].tolist()
+    assert table.prediction.tolist() == tuned.predict(rows).tolist()
+    assert table.columns.tolist() == ["prediction", "probability_no", "probability_yes"]
+    np.testing.assert_allclose(table.iloc[:, 1:].to_numpy(), tuned.predict_proba(rows), rtol=1e-12)
+    code, said, _ = command(*words, "--out", "p.csv")
+    assert (code, said) == (0, "120 predictions are in p.csv.\n")
+    assert Path("p.csv").read_text() == out
+
+
+def test_predict_without_names_of_rows_counts_them_and_without_probabilities_gives_none(tuned, command):
+    TABLE[["age"]].fillna(50).assign(y=TABLE.zone * 0.5, z=TABLE.zone * 1.5).to_csv("two.csv", index=False)
+    data = datasets.from_csv("two.csv", ["y", "z"], progress=False)
+    lsat.tune(lsat.Recipe(), data, progress=False).model.save("two.safetensors")
+    code, out, _ = command("predict", "two.safetensors", "--data", "two.csv", "--drop", "y", "--drop", "z")
+    assert code == 0
+    table = pd.read_csv(io.StringIO(out))
+    assert table.columns.tolist() == ["row", "prediction_0", "prediction_1"]
+    assert table.row.tolist() == list(range(N))
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (["run", "--data", "c.csv", *READ], "has the unknown column 'churn', to leave out by --drop churn"),
+        (["run", "--data", "c.csv", "--drop", "age", *READ], "lacks column 'age'"),
+        (["run", "--data", "none.csv"], "there is no file none.csv"),
+        (["run", "--data", "c.csv", "--index", "di"], "c.csv has no column 'di' for --index"),
+        (["none", "--data", "c.csv"], "none is no model file: there is no such file."),
+        (["recipe.json", "--data", "c.csv"], "recipe.json is no model file"),
+        (["cache", "--data", "c.csv"], "cache holds no saved run: run.json is missing"),
+        (
+            ["run", "--data", "c.csv", *READ, "--drop", "churn", "--out", "none/p.csv"],
+            "there is no folder none",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_what_cannot_be_predicted_is_one_sentence(words, sentence, tuned, command):
+    code, out, error = command("predict", *words)
+    assert (code, out) == (2, "")
+    assert sentence in error.splitlines()[-1]
