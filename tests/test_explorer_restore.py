@@ -9,6 +9,7 @@ import signal
 import subprocess
 import sys
 import tempfile
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -185,25 +186,50 @@ def test_the_same_cell_takes_up_its_own_also_when_it_is_run_again(made, data, mo
         assert made(data).restore()[0].name == "a"
 
 
-def test_a_run_that_gives_way_leaves_no_file_and_one_that_is_deleted_stays(made, data, folder):
+def test_a_run_that_was_computed_is_kept_when_it_is_restarted_and_when_it_is_deleted(made, data, folder):
+    def kept() -> int:
+        return len(list(folder.rglob("checkpoint.safetensors")))
+
     explorer = made()
     run_to_the_end(explorer)
-    explorer.restart()  # the same again
+    whole = losses(explorer.run)
+    explorer.restart()  # the same again, and broken off at once
+    explorer.stop()
     explorer.tuner.wait(60)
     explorer.tuner.worker.report()
-    assert len(explorer.runs) == 1
-    assert len(list(folder.rglob("checkpoint.safetensors"))) == 1
-    explorer.restart(RECIPE.replace(seed=3))
-    explorer.tuner.wait(60)
+    assert losses(explorer.runs[0].run) == whole
+    assert len(explorer.runs) == 2
+    run_to_the_end(explorer)
+    assert kept() == 2
     del explorer.runs[0]
-    assert len(list(folder.rglob("checkpoint.safetensors"))) == 2
+    assert kept() == 2
     explorer.close()
     again = made(data)
     assert len(again.restore()) == 1
-    again.restart()  # a restored run that gives way is not this kernel's to remove
+    again.restart()
     again.tuner.wait(60)
     again.tuner.worker.report()
-    assert len(list(folder.rglob("checkpoint.safetensors"))) == 3
+    assert (len(again.runs), kept()) == (2, 3)
+
+
+def test_a_run_without_an_iterate_gives_way_and_leaves_nothing(made, folder, monkeypatch):
+    explorer, preparing, go_on = made(), threading.Event(), threading.Event()
+    prepared = lsat.Run._prepared
+
+    def held(run: lsat.Run) -> Any:
+        preparing.set()
+        go_on.wait(60)
+        return prepared(run)
+
+    monkeypatch.setattr(lsat.Run, "_prepared", held)
+    explorer.start()
+    assert preparing.wait(60)
+    explorer.restart()
+    go_on.set()
+    explorer.tuner.wait(60)
+    explorer.tuner.worker.report()
+    assert [kept.name for kept in explorer.runs] == ["Run 1"]
+    assert len(list(folder.rglob("checkpoint.safetensors"))) == 1
 
 
 @pytest.mark.parametrize("told", ["argument", "environment"])

@@ -24,6 +24,7 @@ from lsat_explorer.widgets.live_curves import LiveCurves
 from lsat_explorer.widgets.run_list import MOST_OVERLAID, RunList
 from lsat_explorer.widgets.run_table import RunTable
 from test_widgets_views import LAMBDA
+from test_widgets_worker import SOON, until
 
 
 @pytest.fixture(scope="module")
@@ -177,15 +178,37 @@ def test_a_run_gets_a_name_and_a_note(tuner: LiveTuner) -> None:
     assert rows(tuner, "name") == ["Run 2", "Run 1"]
 
 
-def test_a_run_with_a_name_or_a_note_is_not_replaced_by_its_like(tuner: LiveTuner) -> None:
+def test_a_run_that_was_computed_stays_when_it_is_restarted(tuner: LiveTuner) -> None:
     end(tuner)
-    tuner.runs[0].note = "keep"
-    tuner.restart()
-    tuner.wait(60)
-    assert rows(tuner, "note") == ["", "keep"]
+    first = tuner.run
     tuner.restart()
     tuner.wait(60)
     assert rows(tuner, "name") == ["Run 2", "Run 1"]
+    assert rows(tuner, "iterations") == [5, 5]
+    assert tuner.runs[0].run is first
+
+
+def test_a_run_that_goes_on_is_stopped_by_a_restart_and_stays(data: lsat.Data) -> None:
+    run = FakeRun(lsat.Recipe(), data)
+    tuner = LiveTuner(run)
+    tuner.start()
+    until(lambda: len(run.iterates) > 30)
+    tuner.restart()
+    until(lambda: run.status is lsat.Status.STOPPED_BY_USER and len(tuner.run.iterates) > 0)
+    tuner.stop()
+    tuner.wait(SOON)
+    assert [kept.run for kept in tuner.runs] == [run, tuner.run]
+    assert rows(tuner, "iterations")[1] >= 30
+    tuner.close()
+
+
+def test_a_run_without_an_iterate_gives_way_but_not_its_name(tuner: LiveTuner) -> None:
+    tuner.change(slower(tuner, 0.5))
+    tuner.change(tuner.recipe.replace(seed=1))
+    assert rows(tuner, "name") == ["Run 1"]
+    tuner.runs[0].note = "keep"
+    tuner.change(tuner.recipe.replace(seed=2))
+    assert rows(tuner, "note") == ["", "keep"]
 
 
 def test_a_deleted_run_comes_back_once(tuner: LiveTuner) -> None:

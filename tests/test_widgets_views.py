@@ -408,10 +408,10 @@ def test_the_explorer_runs_and_keeps_its_runs(explorer: Explorer, recipe: lsat.R
     explorer.wait(60)
     assert explorer.run is not first
     assert [row["differs"] for row in explorer.table.rows] == ["λ of log row weights 0.001 → 0.5", ""]
-    explorer.restart()  # the same again takes the place of its like
+    explorer.restart()  # the same again is a run of its own
     explorer.wait(60)
-    assert len(explorer.table.rows) == 2
-    explorer.table.chosen = 1
+    assert [row["name"] for row in explorer.table.rows] == ["Run 3", "Run 2", "Run 1"]
+    explorer.table.chosen = 2
     shown = next(trace for trace in explorer.tuner.plot.data if trace.name == "validation loss")
     assert shown.y[-1] == first.iterates[-1].loss
 

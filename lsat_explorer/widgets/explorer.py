@@ -178,7 +178,7 @@ class Explorer(Restoring, Shown, ipywidgets.VBox):
         self.tuner.stop()
 
     def restart(self, recipe: Recipe | None = None) -> None:
-        """Begin a new run. The old one stays in the table if its recipe was another.
+        """Begin a new run. The old one is stopped where it is and stays in the table, `start` can go on with it there.
 
         Parameters
         ----------

@@ -73,8 +73,8 @@ def notebook() -> str:
 class RunFolder:
     """The runs of one view: a folder of its own within that for the data, made when the first run begins.
 
-    Other views, notebooks and kernels have others, so that nothing mixes. Nothing in it is deleted but the file of a
-    run that gave way to another of the same recipe.
+    Other views, notebooks and kernels have others, so that nothing mixes. Nothing that was computed is
+    deleted from it: a run gives way to another only as long as it has no iterate.
 
     Parameters
     ----------
@@ -155,7 +155,7 @@ class RunFolder:
             self._said = said
 
     def forget(self, kept: KeptRun) -> None:
-        """Remove the file of a run that gave way to another."""
+        """Remove what is there of a run that gave way to another before its first iterate."""
         keeper = self._keepers.pop(kept.run, None)
         if keeper is not None and kept.run in self._own:
             kept.run.keeper = None if kept.run.keeper is keeper else kept.run.keeper

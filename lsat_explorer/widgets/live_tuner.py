@@ -105,7 +105,7 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
         release_team()  # made in a cell, started by a button in another thread
 
     def restart(self, recipe: Recipe | None = None) -> None:
-        """Begin a new run from the start.
+        """Begin a new run from the start. The old one is stopped where it is and stays in the table.
 
         Parameters
         ----------

@@ -88,7 +88,7 @@ class RunList(Sequence[KeptRun]):
     Attributes
     ----------
     gave_way : callable
-        Called with a run whose place another has taken.
+        Called with a run without an iterate whose place another has taken.
 
     Examples
     --------
@@ -137,7 +137,7 @@ class RunList(Sequence[KeptRun]):
         self._origin = (kept, iteration)
 
     def follow(self, run: Any, recipe: Recipe, seconds: float) -> None:
-        """Take up where the present run is. A new one takes the place of one that never ran, or of its like.
+        """Take up where the present run is. A new one takes the place of one without an iterate, and of no other.
 
         Parameters
         ----------
@@ -159,7 +159,7 @@ class RunList(Sequence[KeptRun]):
 
     def _begin(self, run: Any, recipe: Recipe) -> None:
         origin, self._origin = self._origin, None
-        replaced = [last for last in self._kept[-1:] if _gives_way(last, recipe, origin)]
+        replaced = [last for last in self._kept[-1:] if last.plain and not last.run.iterates]
         self._count += not (replaced and replaced[0].number == self._count)
         kept = self._watched(KeptRun(run, recipe, self._count, origin))
         self._kept[len(self._kept) - len(replaced) :] = [kept]  # at once: another thread may be reading
@@ -257,13 +257,6 @@ class RunList(Sequence[KeptRun]):
             "room": len(self.overlaid) < MOST_OVERLAID,
             "stays": kept is self._kept[-1],
         }
-
-
-def _gives_way(last: KeptRun, recipe: Recipe, origin: tuple[KeptRun, int] | None) -> bool:
-    """Whether a new run takes the place of the last one, which nobody has touched and which says nothing else."""
-    if not last.plain or (origin is not None and origin[0] is last):
-        return False
-    return not last.run.iterates or (origin is None and last.began == last.used == recipe)
 
 
 def _sendable(text: str) -> str:
