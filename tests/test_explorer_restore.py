@@ -147,6 +147,8 @@ def test_a_run_that_a_killed_kernel_left_goes_on_as_if_it_had_not_been_broken_of
     assert (len(second.run.iterates), second.run.status) == (6, lsat.Status.BROKEN_OFF)
     assert explorer.recipe == RECIPE
     assert "Broken off" in explorer.tuner.controls.sentence
+    state = explorer.tuner.controls.get_state()
+    assert (state["activity"], state["can_go_on"]) == ("ended", True)  # the button says Go on
     run_to_the_end(explorer)
     assert losses(second.run) == pytest.approx(losses(lsat.tune(RECIPE, data, progress=False)), rel=1e-12)
     assert list(explorer.runs) == [first, second]
@@ -210,6 +212,57 @@ def test_a_run_that_was_computed_is_kept_when_it_is_restarted_and_when_it_is_del
     again.tuner.wait(60)
     again.tuner.worker.report()
     assert (len(again.runs), kept()) == (2, 3)
+
+
+def test_cards_and_times_of_restored_runs_are_as_they_were(made, data):
+    before = made()
+    run_to_the_end(before)
+    before.tuner.worker.rested = last = before.run.iterates[-1].seconds / 2  # as if it had been paused
+    before.tuner.worker.report()
+    time, rested = before.table.rows[0]["seconds"], before.runs[0].rested
+    assert time == pytest.approx(last)
+    before.recipe = before.recipe.replace(regularizer=lsat.Diagonal())
+    before.close()
+    after = made(data)
+    after.restore()
+    assert after.runs[0].rested == after.tuner.worker.rested == rested
+    assert abs(after.table.rows[0]["seconds"] - time) <= 0.05 + 1e-9  # rests are kept to a tenth of a second
+    assert after.panel.recipe == after.recipe
+    assert not after.panel.tabs.fixed
+
+
+def test_a_run_that_was_taken_up_again_is_restored_as_the_one_that_the_buttons_steer(made, data):
+    before = made()
+    run_to_the_end(before)
+    before.branch(2)
+    before.tuner.wait(60)
+    before.table.chosen = 1
+    before.go_on()
+    before.tuner.wait(60)
+    assert before.recipe == before.sliders.recipe == before.runs[1].run.recipe
+    assert [kept.name for kept in before.runs] == ["Run 2", "Run 1"]
+    before.close()
+    after = made(data)
+    branch, first = after.restore()
+    assert (branch.name, first.name) == ("Run 2", "Run 1")
+    assert branch.origin == (first, 2)
+    assert after.run is first.run
+
+
+def test_an_explorer_says_that_earlier_runs_are_kept_until_it_has_runs_of_its_own(made, data, folder):
+    before = made()
+    assert before.table.hint == ""
+    run_to_the_end(before)
+    assert made(data).table.hint == ""  # they are open
+    before.close()
+    after, another = made(data), made(data)
+    where = next(folder.glob("lsat-runs*")).name
+    assert after.table.get_state()["hint"] == f"Earlier runs are kept in {where}: restore() takes them up."
+    after.restore()
+    run_to_the_end(another)
+    assert (after.table.hint, another.table.hint) == ("", "")
+    after.close()
+    assert made(make_data(rows=300)).table.hint == ""
 
 
 def test_a_run_without_an_iterate_gives_way_and_leaves_nothing(made, folder, monkeypatch):

@@ -417,6 +417,23 @@ def test_rows_that_are_no_images_are_sorted_by_a_feature() -> None:
     assert browser.order == "lightest"
 
 
+def test_lines_of_rows_say_what_is_predicted_once_the_run_has_ended_and_ask_nothing_before() -> None:
+    run = lsat.Run(lsat.Recipe(data_weights=lsat.LogWeights(), loss=lsat.CrossEntropy()), table(["a", "b"]))
+    browser = WeightBrowser(run)
+    for iterate in run.steps():
+        browser.refresh(run)
+        browser.wait()
+        if not iterate.status.final:
+            assert not shown(browser).get("predicted")
+    browser.wait()
+    assert browser.order == "lightest"
+    places = shown(browser)["positions"]
+    expected = run.model.predict(run.data.train.inputs)[places]
+    assert shown(browser)["predicted"] == expected.tolist()
+    assert all(float(loss) > 0 for loss in shown(browser)["losses"])
+    browser.close()
+
+
 def test_a_range_of_weights_filters_on_both_sides(run: FakeRun) -> None:
     browser = WeightBrowser(run, page_size=500)
     browser.weights = (0.8, 1.1)

@@ -266,6 +266,8 @@ def test_a_loss_that_falls_while_the_error_rises_is_warned_of() -> None:
     assert told["warning"].startswith("The validation loss falls and the validation error rises")
     for after in (Judged(0.4, 0.10), Judged(0.6, 0.12), Judged(0.6, 0.08)):
         assert compared(Judged(0.5, 0.10), after, True)["warning"] == ""
+    told = compared(Judged(0.5, 0.10), Judged(0.50001, 0.10001), True)  # by less than can be read
+    assert (told["moved"], told["better"]) == (["0.0000", "0.00 points"], [None, None])
     assert compared(Judged(0.5, 2.0), Judged(0.5, 2.5), False)["after"] == ["0.5000", "2.5000"]
 
 

@@ -254,6 +254,84 @@ def test_a_number_is_given_once(tuner: LiveTuner) -> None:
     assert rows(tuner, "name") == ["Run 3", "Run 2"]
 
 
+# --- looking at another run ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def three(tuner: LiveTuner) -> LiveTuner:
+    """A tuner with three runs that have ended, the first of which is looked at."""
+    end(tuner)
+    for step in (0.5, 0.25):
+        tuner.restart(slower(tuner, step))
+        tuner.wait(60)
+    tuner.table.set_state({"chosen": 2})
+    return tuner
+
+
+def test_the_panel_says_which_run_is_shown_and_which_one_the_buttons_steer(three: LiveTuner) -> None:
+    first = three.runs[0].run
+    accepted, rejected = first.iterates.counts
+    said = three.controls.get_state()["looking"]
+    assert (said["name"], said["steered"], said["goes_on"]) == ("Run 1", "Run 3", True)
+    assert said["told"].startswith(f"{accepted} accepted, {rejected} rejected, {three.runs[0].seconds:.1f} s. ")
+    assert said["told"].endswith(first.message)
+    send(three.controls, command="back")
+    assert three.controls.get_state()["looking"] == {}
+    assert (three.table.chosen, three.table.shown) == (0, three.runs[2])
+
+
+def test_the_buttons_bring_back_the_run_that_they_steer(three: LiveTuner) -> None:
+    third, count = three.run, len(three.run.iterates)
+    send(three.controls, command="step")
+    until(lambda: len(third.iterates) == count + 1)
+    assert three.controls.get_state()["looking"] == {}
+    assert three.table.shown.run is third
+    assert len(three.runs[0].run.iterates) == 6
+
+
+def test_the_shown_run_goes_on_where_it_was_and_the_other_stays(three: LiveTuner) -> None:
+    first, second, third = three.runs
+    losses = [iterate.loss for iterate in first.run.iterates]
+    three.runs[0].name = "mine"
+    send(three.controls, command="go_on")
+    three.wait(60)
+    assert three.run is first.run
+    assert [iterate.loss for iterate in first.run.iterates][:6] == losses
+    assert len(first.run.iterates) > 6
+    assert list(three.runs) == [second, third, first]
+    assert rows(three, "name") == ["mine", "Run 3", "Run 2"]
+    assert rows(three, "differs") == ["", "first step size 1 → 0.25", "first step size 1 → 0.5"]
+    assert three.controls.get_state()["looking"] == {}
+    assert three.recipe == first.run.recipe
+    three.restart()
+    three.wait(60)
+    assert rows(three, "name") == ["Run 4", "mine", "Run 3", "Run 2"]
+
+
+def test_going_on_with_another_run_stops_the_one_that_goes_on(data: lsat.Data) -> None:
+    run = FakeRun(lsat.Recipe(), data)
+    tuner = LiveTuner(run)
+    tuner.start()
+    until(lambda: len(run.iterates) > 3)
+    tuner.restart()
+    second: Any = tuner.run
+    until(lambda: len(second.iterates) > 3 and run.status.final)
+    count = len(run.iterates)
+    tuner.table.set_state({"chosen": 1})
+    tuner.go_on()
+    until(lambda: second.status is lsat.Status.STOPPED_BY_USER and len(run.iterates) > count)
+    assert [kept.run for kept in tuner.runs] == [second, run]
+    tuner.close()
+
+
+def test_a_run_that_has_ended_elsewhere_can_go_on_where_it_stopped_short(data: lsat.Data) -> None:
+    method = lsat.ProximalGradient(max_iterations=1)
+    tuner = LiveTuner(lsat.tune(lsat.Recipe(method=method), data, progress=False))
+    state = tuner.controls.get_state()
+    assert (state["activity"], state["can_go_on"]) == ("ended", True)
+    tuner.close()
+
+
 # --- curves beside each other -------------------------------------------------------------------------------------
 
 

@@ -10,8 +10,10 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+import pandas
 import pytest
 import traitlets
+from IPython.core.interactiveshell import InteractiveShell
 
 import lsat_explorer as lsat
 from fake_run import FakeRun
@@ -386,8 +388,29 @@ def test_a_tuner_says_what_it_needs(data: lsat.Data, run: FakeRun) -> None:
         LiveTuner(data)
     with pytest.raises(ValueError, match="has its own"):
         LiveTuner(run, lsat.Recipe())
+    with pytest.raises(ValueError, match="LiveTuner got data and no recipe"):
+        LiveTuner(data)
     with pytest.raises(TypeError, match="layout"):
         LiveTuner(run, layuot={})
+
+
+@pytest.mark.parametrize("view", [Explorer, LiveTuner])
+def test_rows_that_are_no_data_are_refused_with_what_to_write(view: Any, data: lsat.Data) -> None:
+    X, y = pandas.DataFrame(np.eye(3)), np.arange(3)
+    name = view.__name__
+    for rows, came in (((X, y), "a DataFrame and a ndarray"), ((X, lsat.Recipe()), "a DataFrame"), ((y,), "a ndarray")):
+        said = (
+            f"{name} got {came}, expected Data and a Recipe: make data of your rows first, "
+            f"data = lsat.Data.from_arrays(X, y), then {name}(data, lsat.Recipe())."
+        )
+        with pytest.raises(ValueError, match=f"^{re.escape(said)}$"):
+            view(*rows)
+    with pytest.raises(ValueError, match=rf"{name} got the recipe first: give {name}\(data, recipe\)"):
+        view(lsat.Recipe(), data)
+    with pytest.raises(ValueError, match=f"{name} got data and a ndarray as recipe"):
+        view(data, y)
+    with pytest.raises(ValueError, match=f"{name} got a run and a recipe"):
+        view(lsat.Run(lsat.Recipe(), data), lsat.Recipe())
 
 
 # --- the explorer -------------------------------------------------------------------------------------------------
@@ -443,8 +466,11 @@ def test_a_chosen_run_shows_its_own_settings(explorer: Explorer) -> None:
     assert penalty() == before
     fixed = {knob["path"]: knob["value"] for knob in explorer.sliders.get_state()["_fixed"]}
     assert (fixed[LAMBDA], explorer.sliders.values[LAMBDA]) == (1e-3, 0.5)
+    assert explorer.panel.tabs.get_state()["fixed"]
+    assert explorer.panel.tabs.get_state()["whose"] == "Run 1"
     explorer.table.set_state({"chosen": 0})
     assert explorer.sliders.get_state()["_fixed"] is None
+    assert not explorer.panel.tabs.get_state()["fixed"]
 
 
 def test_a_difference_knows_of_a_slider_moved_during_the_run(explorer: Explorer, recipe: lsat.Recipe) -> None:
@@ -653,6 +679,23 @@ def test_where_test_rows_stop_a_run_the_look_is_at_the_final_ones(data: lsat.Dat
     assert drawn.y.tolist() == [loss]
     assert drawn.hovertemplate.startswith("final loss ")
     explorer.close()
+
+
+def test_a_look_from_a_cell_is_counted_once_the_cell_has_been_run(
+    data: lsat.Data, recipe: lsat.Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shell = InteractiveShell()
+    monkeypatch.setattr("IPython.core.getipython.get_ipython", lambda: shell)
+    explorer = shell.user_ns["explorer"] = Explorer(data, recipe)
+    explorer.start()
+    explorer.wait(60)
+    before = len(shell.events.callbacks["post_run_cell"])
+    shell.run_cell("explorer.run.test();")
+    assert explorer.last_look.count == explorer.run.looks == 1
+    explorer.last_look._handle_custom_msg({"command": "look"}, [])
+    assert explorer.last_look.count == explorer.run.looks == 2
+    explorer.close()
+    assert len(shell.events.callbacks["post_run_cell"]) == before - 1
 
 
 def test_a_device_that_is_applied_is_shown_and_one_that_is_chosen_stays(explorer: Explorer) -> None:

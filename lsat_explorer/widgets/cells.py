@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any
 
 from lsat_explorer.widgets.worker import Worker
 
-__all__ = ["Cell", "end_stale", "namespace", "this_cell", "worker_of"]
+__all__ = ["Cell", "after_cells", "end_stale", "namespace", "this_cell", "worker_of"]
 
 Cell = tuple[str, str]
 """A cell, and one of its executions."""
@@ -43,6 +44,27 @@ def namespace() -> dict[str, Any]:
         return {}
     shell = get_ipython()
     return {} if shell is None else shell.user_ns
+
+
+def after_cells(act: Callable[[], None]) -> Callable[[], None]:
+    """Have something done after each cell that is run; return what ends that. Outside a notebook nothing is done."""
+    try:
+        from IPython.core.getipython import get_ipython
+    except ImportError:
+        return lambda: None
+    events = getattr(get_ipython(), "events", None)
+    if events is None:
+        return lambda: None
+
+    def done(_result: Any) -> None:
+        act()
+
+    def end() -> None:
+        with suppress(ValueError):  # it may have ended already
+            events.unregister("post_run_cell", done)
+
+    events.register("post_run_cell", done)
+    return end
 
 
 def worker_of(run: Any, cell: Cell | None, after: Iterable[threading.Event] = ()) -> Worker:

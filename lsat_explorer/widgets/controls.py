@@ -17,7 +17,7 @@ from lsat_explorer.widgets.worker import Activity, Worker
 
 __all__ = ["COMMANDS", "Controls"]
 
-COMMANDS = ("start", "pause", "stop", "step", "restart", "branch")
+COMMANDS = ("start", "pause", "stop", "step", "restart", "branch", "go_on", "back")
 
 
 class Controls(View):
@@ -51,6 +51,7 @@ class Controls(View):
     last = traitlets.Int(-1).tag(sync=True)  # number of the newest iterate that is shown
     marked = traitlets.Int(None, min=0, allow_none=True).tag(sync=True)
     marking = traitlets.Unicode("").tag(sync=True)  # the marked iterate in words
+    looking: traitlets.Dict[str, Any] = traitlets.Dict().tag(sync=True)  # at another run than that of the buttons
     with_omega = traitlets.Bool(False).tag(sync=True)
     dashboard = traitlets.Unicode("").tag(sync=True)  # link of the page of a cluster that works on the run
     can_go_on = traitlets.Bool(True).tag(sync=True)  # whether a run that has ended stopped short of its goal
@@ -63,7 +64,7 @@ class Controls(View):
             raise SettingError(f"marked is {number}, expected {there}.")
         return number
 
-    def tell(self, worker: Worker, recipe: Recipe, shown: Any) -> Activity:
+    def tell(self, worker: Worker, recipe: Recipe, shown: Any, looking: dict[str, Any]) -> Activity:
         """Show where a run stands, in numbers and in words; return what its worker is doing.
 
         Parameters
@@ -74,6 +75,8 @@ class Controls(View):
             The recipe as it is now, with what the run has yet to take up.
         shown : Run
             The run whose curves are shown.
+        looking : dict
+            What `looked_at` says of it where the worker has another, nothing where it is that of the worker.
         """
         activity = worker.activity
         run: Any = worker.run
@@ -84,6 +87,7 @@ class Controls(View):
             self.last = shown.iterates[-1].number if shown.iterates else -1
             self.marking = "" if self.marked is None else iterate_words(shown, self.marked)
             self.can_go_on = activity is not Activity.FAILED and run.status in SHORT_OF_GOAL
+            self.looking = looking
             self.tone = TONES.get(run.status, "")
             engine = run.recipe.engine
             self.dashboard = page_of(engine.address) if isinstance(engine, Dask) else ""

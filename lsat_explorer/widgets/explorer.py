@@ -14,6 +14,7 @@ from lsat_explorer.model.regularizers import Regularizer
 from lsat_explorer.widgets.base import refuse_unknown
 from lsat_explorer.widgets.cells import namespace
 from lsat_explorer.widgets.code_view import cell_source
+from lsat_explorer.widgets.controls import COMMANDS
 from lsat_explorer.widgets.facts import extremes, facts, tolerance, widths
 from lsat_explorer.widgets.history import history
 from lsat_explorer.widgets.hyper_sliders import HyperSliders
@@ -23,6 +24,7 @@ from lsat_explorer.widgets.panels import Heading
 from lsat_explorer.widgets.recipe_panel import RecipePanel
 from lsat_explorer.widgets.restoring import Restoring
 from lsat_explorer.widgets.shown import Shown
+from lsat_explorer.widgets.steered import run_of
 from lsat_explorer.widgets.weight_browser import WeightBrowser
 from lsat_explorer.widgets.worker import Activity
 
@@ -64,6 +66,8 @@ class Explorer(Restoring, Shown, ipywidgets.VBox):
     ------
     TypeError
         For an unknown setting.
+    ValueError
+        If ``source`` is neither Data nor a run, such as the rows themselves, or ``recipe`` is no Recipe.
 
     Examples
     --------
@@ -77,8 +81,8 @@ class Explorer(Restoring, Shown, ipywidgets.VBox):
 
     def __init__(self, source: Any, recipe: Recipe | None = None, *, keep: Any = None, **settings: Any) -> None:
         refuse_unknown(type(self), settings)
-        own = hasattr(source, "steps")
-        self.tuner = LiveTuner(source, recipe) if own else LiveTuner(source, recipe or Recipe())
+        usual = None if hasattr(source, "steps") else Recipe()
+        self.tuner = LiveTuner(run_of(source, usual if recipe is None else recipe, type(self).__name__))
         self.sliders = HyperSliders(self.tuner)
         self.heading = Heading(devices=self.tuner.controls.devices, device=self.recipe.device)
         self.panel = RecipePanel(self.data, self.recipe, self.sliders, self._take)
@@ -98,7 +102,7 @@ class Explorer(Restoring, Shown, ipywidgets.VBox):
     def _connect(self) -> None:
         controls = self.tuner.controls
         controls.with_device = False
-        commands = {name: getattr(self, name) for name in ("start", "pause", "stop", "step", "restart", "branch")}
+        commands = {name: getattr(self, name) for name in COMMANDS if name != "back"} | {"back": self.tuner.back}
         controls.obey(commands)
         traitlets.link((self.heading, "device"), (controls, "device"))
         self.tuner.listeners.append(self._follow)
@@ -200,6 +204,11 @@ class Explorer(Restoring, Shown, ipywidgets.VBox):
         self.tuner.branch(number)
         self._show_recipe(self.recipe)
 
+    def go_on(self) -> None:
+        """Go on with the run that is shown; the one that the buttons steered is stopped and stays in the table."""
+        self.tuner.go_on()
+        self._show_recipe(self.recipe)
+
     def wait(self, timeout: float | None = None) -> None:
         """Block until the run has ended, and save its picture in the notebook.
 
@@ -266,7 +275,7 @@ class Explorer(Restoring, Shown, ipywidgets.VBox):
                 self._told, self.heading.source = recipe, cell_source(self.data, recipe, namespace())
         # of other pieces than those of the run nothing is known yet
         known = (None, None) if planned else (seen.omega if seen.iterates else None, widths(seen.problem))
-        self.panel.show(recipe, *known)
+        self.panel.show(recipe, *known, of=line.name if earlier else "")
         if self.recipe is not self.panel.recipe:
             self._show_recipe(self.recipe)
         self.last_look.follow(seen, activity)

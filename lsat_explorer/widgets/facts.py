@@ -41,7 +41,7 @@ TONES = {
 }
 """How a run has ended, by the name of a colour."""
 
-SHORT_OF_GOAL = (Status.READY, Status.MAX_ITERATIONS, Status.STOPPED_BY_USER)
+SHORT_OF_GOAL = (Status.READY, Status.MAX_ITERATIONS, Status.STOPPED_BY_USER, Status.BROKEN_OFF)
 """Ends after which more iterations may help."""
 
 

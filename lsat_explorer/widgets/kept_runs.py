@@ -22,10 +22,11 @@ from lsat_explorer.tune.checkpoint import Checkpoint, Keeper
 from lsat_explorer.tune.fingerprint import fingerprint
 from lsat_explorer.tune.run import Run
 from lsat_explorer.widgets.cells import Cell
+from lsat_explorer.widgets.locks import Held, can_lock, locked
 from lsat_explorer.widgets.row_verdicts import usual_path
 from lsat_explorer.widgets.run_list import KeptRun
 
-__all__ = ["RunFolder", "Session", "kept_beside", "sessions"]
+__all__ = ["RunFolder", "Session", "kept_beside", "left_behind", "sessions"]
 
 FORMAT = 1
 _ABOUT = "runs.json"
@@ -218,6 +219,7 @@ class RunFolder:
                         "number": kept.number,
                         "name": kept.name,
                         "note": kept.note,
+                        "rested": kept.rested,
                         "origin": None if kept.origin is None else [kept.origin[0].number, kept.origin[1]],
                     }
                     for kept in runs
@@ -253,47 +255,33 @@ def sessions(base: Path, data: Data, cell: Cell | None) -> Iterator[Session]:
 
     Where the names of both notebooks are known they are the same. Each is locked; one that is not taken is let go of.
     """
-    mine, name, rows = "" if cell is None else cell[0], notebook(), fingerprint(data)["sha256"]
+    for place, about in _found(base, cell, "sha256", fingerprint(data)["sha256"]):
+        lock = locked(place)
+        if lock is not None or not can_lock():
+            yield Session(place, about, lock)
+
+
+def left_behind(base: Path | None, data: Data) -> bool:
+    """Whether views of this notebook that are gone have left runs on data of this name and size; reads no row."""
+    for place, _ in [] if base is None else _found(base, None, "name", repr(data)):
+        lock = locked(place)
+        if lock is not None:
+            lock.let_go()
+        if lock is not None or not can_lock():
+            return True
+    return False
+
+
+def _found(base: Path, cell: Cell | None, by: str, rows: str) -> list[tuple[Path, dict[str, Any]]]:
+    """Return the folders of views whose rows are these, by their ``sha256`` or their ``name``, with what they say."""
+    mine, name = "" if cell is None else cell[0], notebook()
     found = []
     for path in base.glob(f"*/{_ABOUT}"):
         with suppress(OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
             if path.stat().st_size > _LARGEST:
                 continue
             about = json.loads(path.read_text(encoding="utf-8"))
-            same = about["format"] == FORMAT and about["rows"]["sha256"] == rows and isinstance(about["runs"], list)
+            same = about["format"] == FORMAT and about["rows"][by] == rows and isinstance(about["runs"], list)
             if same and (not name or not about["notebook"] or about["notebook"] == name):
                 found.append((bool(mine) and about["cell"] == mine, path.stat().st_mtime, path.parent, about))
-    for *_, place, about in sorted(found, key=lambda entry: entry[:2], reverse=True):
-        lock = locked(place)
-        if lock is not None or not _can_lock():
-            yield Session(place, about, lock)
-
-
-class Held:
-    """A lock on a folder, which ends with the object, or the process; ``let_go`` ends it."""
-
-    def __init__(self, handle: int) -> None:
-        self.let_go = weakref.finalize(self, os.close, handle)
-
-
-def locked(place: Path) -> Held | None:
-    """Keep other views from a folder; None where another has it or the system cannot."""
-    if not _can_lock():
-        return None
-    import fcntl
-
-    handle = os.open(place, os.O_RDONLY)
-    try:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except OSError:
-        os.close(handle)
-        return None
-    return Held(handle)
-
-
-def _can_lock() -> bool:
-    try:
-        import fcntl  # noqa: F401
-    except ImportError:
-        return False
-    return True
+    return [(place, about) for *_, place, about in sorted(found, key=lambda entry: entry[:2], reverse=True)]

@@ -10,6 +10,7 @@ import traitlets
 
 from lsat_explorer.plots.curves import value_text
 from lsat_explorer.widgets.base import View, error_words
+from lsat_explorer.widgets.cells import after_cells
 from lsat_explorer.widgets.shown import looks, script
 from lsat_explorer.widgets.worker import Activity
 
@@ -44,6 +45,8 @@ class LastLook(View):
     reason = traitlets.Unicode("").tag(sync=True)  # why one cannot look now
     problem = traitlets.Unicode("").tag(sync=True)
 
+    _hears_no_more: Callable[[], None] = staticmethod(lambda: None)  # of a view that could not be made
+
     def __init__(self, **settings: Any) -> None:
         self._run: Any = None
         self.looked: Callable[[], None] = lambda: None
@@ -51,6 +54,7 @@ class LastLook(View):
         self._results: WeakKeyDictionary[Any, tuple[Any, str, tuple[int, float]]] = WeakKeyDictionary()
         super().__init__(**settings)
         self.on_msg(self._obey)
+        self._hears_no_more = after_cells(self._recount)
 
     def follow(self, run: Any, activity: Activity) -> None:
         """Show what is known of the test rows of a run.
@@ -69,6 +73,15 @@ class LastLook(View):
             self.result = text
             if text and run.iterates and omega is not run.omega:
                 self.result += " The run has gone on since."
+
+    def _recount(self) -> None:
+        if self._run is not None:  # a cell may have called run.test()
+            self.count = self._run.looks
+
+    def close(self) -> None:
+        """Take the view away."""
+        self._hears_no_more()
+        super().close()
 
     def look(self) -> Any:
         """Test the model of the run that is shown, count it, and return the result."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import ipywidgets
@@ -15,7 +15,7 @@ from lsat_explorer.widgets.controls import COMMANDS, Controls
 from lsat_explorer.widgets.facts import devices, tolerance
 from lsat_explorer.widgets.history import history
 from lsat_explorer.widgets.live_curves import LiveCurves
-from lsat_explorer.widgets.run_list import RunList
+from lsat_explorer.widgets.run_list import RunList, looked_at
 from lsat_explorer.widgets.run_table import RunTable
 from lsat_explorer.widgets.shown import Shown
 from lsat_explorer.widgets.steered import Steered, run_of
@@ -78,7 +78,7 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
 
     def __init__(self, source: Any, recipe: Recipe | None = None, **settings: Any) -> None:
         refuse_unknown(type(self), settings)
-        run = run_of(source, recipe)
+        run = run_of(source, recipe, type(self).__name__)
         self._wording = threading.Lock()
         self.listeners: list[Callable[[Activity], None]] = []
         self.trouble: Callable[[], str] = lambda: getattr(self.run, "unsaved", "")
@@ -103,6 +103,32 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
             self.add_class(name)
         self._complete = True
         release_team()  # made in a cell, started by a button in another thread
+
+    def start(self) -> None:
+        """Tune until the run ends, and show it; after a stop it goes on from where it was."""
+        self.back()
+        super().start()
+
+    resume = start
+
+    def step(self) -> None:
+        """Advance by one iteration, then hold, and show it."""
+        self.back()
+        super().step()
+
+    def back(self) -> None:
+        """Show the run that the buttons steer."""
+        self.table.chosen = 0
+
+    def go_on(self) -> None:
+        """Go on with the run that is shown; the one that the buttons steered is stopped and stays in the table."""
+        kept, later = self.table.shown, self.recipe if self.planned else None
+        if kept.run is not self.run:
+            self._take_over(kept.run)
+            if later is not None:  # pieces that were assembled meanwhile still wait for a restart
+                self.change(later)
+        else:
+            self.start()
 
     def restart(self, recipe: Recipe | None = None) -> None:
         """Begin a new run from the start. The old one is stopped where it is and stays in the table.
@@ -137,11 +163,17 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
         if later is not None:  # pieces that were assembled meanwhile still wait for a restart
             self.change(later)
 
+    def _attach(self, run: Any, after: Iterable[threading.Event] = ()) -> None:
+        super()._attach(run, after)
+        kept = self.runs.of(run)
+        if kept is not None:  # another worker, or another kernel, knew how long it has rested
+            self.worker.rested = max(self.worker.rested, kept.rested)
+
     def _leave(self) -> None:
         self._shown, self.table.chosen, self.controls.marked = None, 0, None
 
     def look_at(self, run: Any | None) -> None:
-        """Show the curves of another run, while the buttons go on steering this one.
+        """Show the curves of another run, while the buttons go on steering this one, which the panel then says.
 
         Parameters
         ----------
@@ -202,7 +234,7 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
         activity = self._say()  # words first: the page shows them while the curves are still on their way
         if activity is Activity.STOPPING:
             return  # it has to end now, and its end is reported
-        self.runs.follow(self.run, self.recipe, self.worker.seconds)
+        self.runs.follow(self.run, self.recipe, self.worker.seconds, self.worker.rested)
         self.table.refresh(activity.busy)
         self._draw_curves()
         for listener in list(self.listeners):
@@ -227,7 +259,9 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
     def _say(self) -> Activity:
         """Show counts and words alone, which is quick, and return what the worker is doing."""
         with self._wording:  # a button never waits for the curves of a report under way
-            return self.controls.tell(self.worker, self.recipe, self._shown or self.run)
+            kept = None if self._shown is None else self.runs.of(self._shown)
+            looking = {} if kept is None else looked_at(kept, self.runs[-1])
+            return self.controls.tell(self.worker, self.recipe, self._shown or self.run, looking)
 
     def _redraw(self, _change: Any) -> None:
         """Draw the curves with another mark, or with more panels, or fewer."""

@@ -54,6 +54,7 @@ class Tabs(View):
     cards = traitlets.Dict().tag(sync=True)
     pictures = traitlets.Dict().tag(sync=True)
     fixed = traitlets.Bool(False).tag(sync=True)  # whether the cards are of another recipe than that assembled
+    whose = traitlets.Unicode("").tag(sync=True)  # of which run they then are
     group = traitlets.Unicode("none").tag(sync=True)
     problem = traitlets.Unicode("").tag(sync=True)  # what does not go together
 
@@ -88,7 +89,7 @@ class RecipePanel(OwnLayout, ipywidgets.VBox):
 
     def __init__(self, data: Data, recipe: Recipe, sliders: HyperSliders, change: Callable[[Recipe], None]) -> None:
         self.data = data
-        self.recipe = recipe
+        self.recipe = self._shown = recipe
         self.tabs, self.sliders, self.code = Tabs(), sliders, CodeView(recipe, change)
         self.featurizer_builder: FeaturizerBuilder | None = None
         self.graph_editor: GraphEditor | None = None
@@ -108,20 +109,25 @@ class RecipePanel(OwnLayout, ipywidgets.VBox):
         with self.tabs.hold_sync():
             self.tabs.tab, self.tabs.editing = tab, True
 
-    def show(self, recipe: Recipe, omega: Omega | None, widths: Mapping[str, int] | None) -> None:
-        """Show another recipe, or other present values of ω."""
+    def show(self, recipe: Recipe, omega: Omega | None, widths: Mapping[str, int] | None, *, of: str = "") -> None:
+        """Show another recipe, that of a run of this name, to be read, or other present values of ω."""
         found = cards(recipe, omega, widths)
         drawn = [(tab, card) for tab, some in found.items() for card in some if card.picture]
         with self.tabs.hold_sync():
             self.tabs.problem = misfit(recipe)
-            self.tabs.fixed = recipe.regularizer != self.recipe.regularizer
+            self._shown, self.tabs.whose = recipe, of
+            self._fix()
             self.tabs.pictures = {f"{tab}/{card.name}": card.picture for tab, card in drawn}
             self.tabs.cards = {tab: [_without_picture(card) for card in some] for tab, some in found.items()}
         self.code.show(recipe)
 
+    def _fix(self) -> None:
+        self.tabs.fixed = bool(self.tabs.whose) or self._shown.regularizer != self.recipe.regularizer
+
     def take(self, recipe: Recipe) -> None:
         """Follow the recipe that is assembled; an editor that is open shows what it says."""
         self.recipe = recipe
+        self._fix()
         builder, editor = self.featurizer_builder, self.graph_editor
         if builder is not None and not _agrees(builder, recipe):
             self.featurizer_builder = None  # what was held in it belongs to the steps that it had

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 from lsat_explorer.data import Data
 from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.tune.run import Run
 from lsat_explorer.widgets.cells import this_cell
-from lsat_explorer.widgets.kept_runs import RunFolder, Session, kept_beside, sessions
+from lsat_explorer.widgets.kept_runs import RunFolder, Session, kept_beside, left_behind, sessions
 from lsat_explorer.widgets.live_tuner import LiveTuner
 from lsat_explorer.widgets.run_list import KeptRun
 from lsat_explorer.widgets.worker import Activity
@@ -36,11 +37,16 @@ class Restoring:
             self._keep()
 
         runs.changed = changed
+        if left_behind(self._folder.base, data):
+            where = base.name if base is not None else ""
+            self.tuner.table.hint = f"Earlier runs are kept in {where}: restore() takes them up."
         self.tuner.trouble = lambda: self._folder.problem or getattr(self.tuner.run, "unsaved", "")
 
     def _keep(self) -> None:
         """Keep what has changed, and say below the table of runs what could not be kept."""
         worker = self.tuner.worker
+        if self.tuner.run.iterates:  # from then on they are another Explorer's
+            self.tuner.table.hint = ""
         busy = worker.activity.busy or (worker.activity is Activity.PAUSED and not worker.resting)
         self._folder.follow(self.tuner.runs, self.tuner.recipe, busy)
         self.tuner.complain()
@@ -103,18 +109,22 @@ def _read(session: Session, data: Data) -> tuple[list[KeptRun], dict[str, Run], 
     """Return the runs of a session in their order, those by their folders, and the recipe that was assembled."""
     runs: dict[str, Run] = {}
     restored: dict[int, KeptRun] = {}
+    origins: dict[KeptRun, tuple[int, int] | None] = {}
     missing = []
     for entry in session.entries():
         try:
             run = Run.resume(session.place / entry["folder"], data)
-            origin = entry["origin"]
-            parent = restored.get(int(origin[0])) if origin is not None else None
-            number = int(entry["number"])
-            kept = KeptRun(run, run.recipe, number, None if parent is None else (parent, int(origin[1])))
+            kept = KeptRun(run, run.recipe, int(entry["number"]))
             kept.name, kept.note = str(entry["name"]), str(entry["note"])
-            restored[number], runs[entry["folder"]] = kept, run
+            rested, origin = float(entry.get("rested", 0.0)), entry["origin"]
+            kept.rested = rested if 0.0 <= rested < math.inf else 0.0
+            origins[kept] = None if origin is None else (int(origin[0]), int(origin[1]))
+            restored[kept.number], runs[entry["folder"]] = kept, run
         except (ValueError, KeyError, TypeError, IndexError) as error:
             missing.append(str(error))  # the others are there all the same
     if not restored:
         raise ValueError(" ".join(missing) or f"{session.place} lists no runs.")
+    for kept, origin in origins.items():  # the run that one branched from may have been taken up again after it
+        if origin is not None and origin[0] in restored:
+            kept.origin = restored[origin[0]], origin[1]
     return list(restored.values()), runs, Recipe.from_json(json.dumps(session.about.get("recipe")))

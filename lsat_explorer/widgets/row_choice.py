@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import traitlets
 
+from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.widgets.base import NotNone, SettingError, checked, refuse_unknown
 from lsat_explorer.widgets.row_filters import check_ends
 from lsat_explorer.widgets.row_fits import can_explain, can_judge, can_predict
@@ -75,6 +76,12 @@ class RowChoice(traitlets.HasTraits):
     def _asks_model(self) -> bool:
         """Whether what is chosen takes the predictions of all rows."""
         return self._sorting.column in PREDICTED or bool(self._cell) or not self._folded
+
+    @property
+    def _lists_predictions(self) -> bool:
+        """Whether the lines of the rows have a place for what the model predicts, at little cost."""
+        listed = not self._tiles.has_images and self.part != "test" and self._sorting.column not in EXPLAINED
+        return listed and not isinstance(self._tiles.split.inputs, RowsApart)
 
     @property
     def _asks_columns(self) -> bool:

@@ -156,7 +156,7 @@ class RowPage(RowParts, RowVerdicts):
     @property
     def _told(self) -> Told:
         told = self._model.told(self._tiles)
-        return told if self._asks_model else replace(told, predictions=None)
+        return told if self._asks_model or self._lists_predictions else replace(told, predictions=None)
 
     def _doubts(self) -> Doubts | None:
         return self._model.told(self._training).doubts
@@ -171,7 +171,7 @@ class RowPage(RowParts, RowVerdicts):
             wish = Wish(
                 tiles=self._tiles,
                 other=self._other,
-                rows=self._asks_model,
+                rows=self._asks_model or (self._lists_predictions and self._model.at_rest),
                 columns=columns,
                 effects=columns and can_judge(self.run),
                 position=looked,

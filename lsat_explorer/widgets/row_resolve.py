@@ -83,10 +83,13 @@ def compared(before: Judged, after: Judged, shares: bool) -> dict[str, Any]:
     unit, places, tail = (100, 2, " %") if shares else (1, 4, "")
     loss, error = (before.loss, after.loss), (before.error * unit, after.error * unit)
     risen = after.loss < before.loss and after.error > before.error
+    moved = [f"{loss[1] - loss[0]:+.4f}", f"{error[1] - error[0]:+.{places}f}"]
+    stayed = [float(by) == 0 for by in moved]  # as far as can be read: rounding is neither better nor worse
+    moved = [by.lstrip("+-") if same else by for by, same in zip(moved, stayed, strict=True)]
     return {
         "before": [f"{loss[0]:.4f}", f"{error[0]:.{places}f}{tail}"],
         "after": [f"{loss[1]:.4f}", f"{error[1]:.{places}f}{tail}"],
-        "moved": [f"{loss[1] - loss[0]:+.4f}", f"{error[1] - error[0]:+.{places}f}{' points' if shares else ''}"],
-        "better": [None if was == now else now < was for was, now in (loss, error)],
+        "moved": [moved[0], moved[1] + (" points" if shares else "")],
+        "better": [None if same else now < was for same, (was, now) in zip(stayed, (loss, error), strict=True)],
         "warning": _RISEN if risen else "",
     }

@@ -9,9 +9,9 @@ from typing import Any, overload
 import traitlets
 
 from lsat_explorer.model.recipe import Recipe
-from lsat_explorer.widgets.facts import difference
+from lsat_explorer.widgets.facts import SHORT_OF_GOAL, difference
 
-__all__ = ["MOST_OVERLAID", "KeptRun", "RunList"]
+__all__ = ["MOST_OVERLAID", "KeptRun", "RunList", "looked_at"]
 
 MOST_OVERLAID = 6  # curves beside the shown one: more colours cannot be told apart
 _LONGEST_NAME, _LONGEST_NOTE = 60, 500
@@ -32,8 +32,8 @@ class KeptRun(traitlets.HasTraits):
         The recipe that it began with, and the one that its last iteration used.
     origin : (KeptRun, int) or None
         The run and the iteration that it branched from.
-    seconds : float
-        How long it has computed.
+    seconds, rested : float
+        How long it has computed, and how long its own clock went on meanwhile, to a tenth of a second.
     slot : int or None
         Which of the colours draws it beside the shown run, None where it is not drawn.
     """
@@ -44,7 +44,7 @@ class KeptRun(traitlets.HasTraits):
     def __init__(self, run: Any, recipe: Recipe, number: int, origin: tuple[KeptRun, int] | None = None) -> None:
         self.run, self.number, self.origin = run, number, origin
         self.began = self.used = recipe
-        self.iterates, self.seconds = 0, 0.0
+        self.iterates, self.seconds, self.rested = 0, 0.0, 0.0
         self.slot: int | None = None
         super().__init__(name=self._default)
 
@@ -78,7 +78,7 @@ class KeptRun(traitlets.HasTraits):
 
 
 class RunList(Sequence[KeptRun]):
-    """Runs in the order in which they began; the last one is that which the buttons steer.
+    """Runs in the order in which they were begun or taken up again; the last one is that which the buttons steer.
 
     Parameters
     ----------
@@ -132,11 +132,20 @@ class RunList(Sequence[KeptRun]):
         """The runs that are drawn beside the shown one."""
         return [kept for kept in self._kept if kept.slot is not None]
 
+    @property
+    def first(self) -> KeptRun:
+        """The run that began first, with which others are compared."""
+        return min(self._kept, key=lambda kept: kept.number)
+
+    def of(self, run: Any) -> KeptRun | None:
+        """Return what is kept of a run, None where it is none of these."""
+        return next((kept for kept in self._kept if kept.run is run), None)
+
     def branching(self, kept: KeptRun, iteration: int) -> None:
         """Say that the next new run goes on from an iteration of ``kept``."""
         self._origin = (kept, iteration)
 
-    def follow(self, run: Any, recipe: Recipe, seconds: float) -> None:
+    def follow(self, run: Any, recipe: Recipe, seconds: float, rested: float = 0.0) -> None:
         """Take up where the present run is. A new one takes the place of one without an iterate, and of no other.
 
         Parameters
@@ -147,6 +156,8 @@ class RunList(Sequence[KeptRun]):
             The recipe as it is now, with what the run has yet to take up.
         seconds : float
             How long the run has computed.
+        rested : float
+            How long its clock went on meanwhile.
         """
         if not self._kept or self._kept[-1].run is not run:
             self._begin(run, recipe)
@@ -155,14 +166,17 @@ class RunList(Sequence[KeptRun]):
             last.began = last.used = recipe
         elif len(run.iterates) != last.iterates:  # reading a model may change the recipe of a run that has ended
             last.used, last.iterates = run.recipe, len(run.iterates)
-        last.seconds = seconds
+        last.seconds, last.rested = seconds, round(rested, 1)
 
     def _begin(self, run: Any, recipe: Recipe) -> None:
         origin, self._origin = self._origin, None
         replaced = [last for last in self._kept[-1:] if last.plain and not last.run.iterates]
-        self._count += not (replaced and replaced[0].number == self._count)
-        kept = self._watched(KeptRun(run, recipe, self._count, origin))
-        self._kept[len(self._kept) - len(replaced) :] = [kept]  # at once: another thread may be reading
+        kept = self.of(run)
+        if kept is None:
+            self._count += not (replaced and replaced[0].number == self._count)
+            kept = self._watched(KeptRun(run, recipe, self._count, origin))
+        others = [other for other in self._kept if other is not kept and other not in replaced]
+        self._kept[:] = [*others, kept]  # at once: another thread may be reading
         for other in replaced:
             self.gave_way(other)
 
@@ -179,7 +193,8 @@ class RunList(Sequence[KeptRun]):
             With the numbers that they had.
         """
         for kept in earlier:
-            kept.iterates, kept.seconds = len(kept.run.iterates), kept.run.iterates[-1].seconds
+            kept.iterates = len(kept.run.iterates)
+            kept.seconds = max(kept.run.iterates[-1].seconds - kept.rested, 0.0)
             self._watched(kept)
         self._count = max(kept.number for kept in earlier)
         self._kept[:] = earlier
@@ -247,7 +262,7 @@ class RunList(Sequence[KeptRun]):
             "run": kept.number,
             "name": kept.name,
             "note": kept.note,
-            "differs": kept.words(self._kept[0]),
+            "differs": kept.words(self.first),
             "loss": _finite(last.loss) if last else None,
             "error": _finite(last.error) if last else None,
             "iterations": last.number if last else 0,
@@ -257,6 +272,21 @@ class RunList(Sequence[KeptRun]):
             "room": len(self.overlaid) < MOST_OVERLAID,
             "stays": kept is self._kept[-1],
         }
+
+
+def looked_at(kept: KeptRun, steered: KeptRun) -> dict[str, Any]:
+    """Return where a run stands that is shown while the buttons steer another, as values of JSON.
+
+    Returns
+    -------
+    dict
+        ``name``; ``told``, its counts, time and state in words; ``goes_on``, whether more iterations may help it;
+        ``steered``, the name of the other.
+    """
+    accepted, rejected = kept.run.iterates.counts
+    told = f"{accepted:,} accepted, {rejected:,} rejected, {kept.seconds:.1f} s. {kept.run.message}"
+    goes_on = kept.run.status in SHORT_OF_GOAL
+    return {"name": kept.name, "told": told, "goes_on": goes_on, "steered": steered.name}
 
 
 def _sendable(text: str) -> str:

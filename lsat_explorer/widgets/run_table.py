@@ -40,6 +40,7 @@ class RunTable(View):
     error_name = traitlets.Unicode("Validation error").tag(sync=True)
     compared = traitlets.Unicode("Run 1").tag(sync=True)
     undoes = traitlets.Unicode("").tag(sync=True)
+    hint = traitlets.Unicode("").tag(sync=True)  # what else there is, beside these runs
     problem = traitlets.Unicode("").tag(sync=True)
     colours: traitlets.List[Any] = traitlets.List([list(look) for look in OVERLAYS]).tag(sync=True)
 
@@ -70,7 +71,7 @@ class RunTable(View):
         self._busy = busy
         with self.hold_sync():
             self.rows = self.runs.rows(busy)
-            self.compared = self.runs[0].name
+            self.compared = self.runs.first.name
             self.undoes = self.runs.undoes
         self._look()
 

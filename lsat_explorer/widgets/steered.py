@@ -7,6 +7,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 from typing import Any
 
+from lsat_explorer.data import Data
 from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.tune.branch import takes_up
 from lsat_explorer.widgets.cells import Cell, worker_of
@@ -146,16 +147,30 @@ class Steered:
         return self.worker
 
 
-def run_of(source: Any, recipe: Recipe | None) -> Any:
-    """Return the run to show: ``source`` itself, or a new one of the recipe on the data."""
+def run_of(source: Any, recipe: Recipe | None, view: str) -> Any:
+    """Return the run to show: ``source`` itself, or a new one of the recipe on the data; ``view`` got them."""
     if hasattr(source, "steps"):
         if recipe is not None:
-            raise ValueError("LiveTuner got a run and a recipe: a run has its own, change it with run.change(recipe).")
+            raise ValueError(f"{view} got a run and a recipe: a run has its own, change it with run.change(recipe).")
         if source.data is None:
-            raise ValueError("LiveTuner got a run without its rows: load it with Run.load(folder, data).")
+            raise ValueError(f"{view} got a run without its rows: load it with Run.load(folder, data).")
         return source
+    if isinstance(source, Recipe):
+        raise ValueError(f"{view} got the recipe first: give {view}(data, recipe), the rows before the recipe.")
+    if not isinstance(source, Data):
+        came = f"a {type(source).__name__}"
+        if not isinstance(recipe, Recipe | None):
+            came += f" and a {type(recipe).__name__}"
+        raise ValueError(
+            f"{view} got {came}, expected Data and a Recipe: make data of your rows first, "
+            f"data = lsat.Data.from_arrays(X, y), then {view}(data, lsat.Recipe())."
+        )
     if not isinstance(recipe, Recipe):
-        raise ValueError(f"LiveTuner got data and {recipe!r}: give LiveTuner(data, recipe), or LiveTuner(run).")
+        raise ValueError(f"{view} got data and {_told(recipe)}: give {view}(data, recipe), or {view}(run).")
     from lsat_explorer.tune.run import Run
 
     return Run(recipe, source)
+
+
+def _told(recipe: Any) -> str:
+    return "no recipe" if recipe is None else f"a {type(recipe).__name__} as recipe"

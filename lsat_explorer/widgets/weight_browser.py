@@ -31,8 +31,8 @@ class WeightBrowser(Shown, RowPage):
     lines of a table with small graphs of their features.
 
     What the model says of the rows is found out in the background, and only where it is asked for: by an order, by
-    `confusion`, or by a row that is looked at. While the run goes on it stays as of the iteration at which it was asked
-    for; once it has ended it is that of its last one.
+    `confusion`, by a row that is looked at, or by the columns of rows that are no images once the run has ended. While
+    the run goes on it stays as of the iteration at which it was asked for; once it has ended it is of its last one.
 
     Parameters
     ----------

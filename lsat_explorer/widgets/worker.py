@@ -83,8 +83,8 @@ class Worker:
         Whether `close` ended it for good.
     over : threading.Event
         Set once what the thread does now has ended.
-    resting : bool
-        Whether the thread has come to its pause; until then the iteration under way is finished.
+    resting, rested : bool, float
+        Whether the thread has come to its pause, before which it ends an iteration; what the run's clock is ahead.
     reporting : threading.RLock
         Held during a report; hold it to touch what listeners touch.
 
@@ -105,7 +105,7 @@ class Worker:
         self._lock = threading.Lock()  # guards the start of a thread and the count of steps, never an iteration
         self._go = threading.Event()
         self._steps = 0  # iterations asked for one by one and yet to come; 0 while the run goes on freely
-        self._rested = 0.0
+        self.rested = 0.0
         self._stop = threading.Event()
         self._again = False  # start or step was called while the thread was stopping
         self._after = list(after)
@@ -127,7 +127,7 @@ class Worker:
         if not self.alive:
             if self.error is not None:
                 return Activity.FAILED
-            return Activity.READY if self._thread is None else Activity.ENDED
+            return Activity.ENDED if self._thread is not None or self.run.iterates else Activity.READY
         if self._stop.is_set():
             return Activity.STOPPING
         if not self._go.is_set():
@@ -138,7 +138,7 @@ class Worker:
     def seconds(self) -> float:
         """Seconds that the run has computed: its own clock goes on while it is paused, this one does not."""
         iterates = self.run.iterates
-        return max(iterates[-1].seconds - self._rested, 0.0) if iterates else 0.0
+        return max(iterates[-1].seconds - self.rested, 0.0) if iterates else 0.0
 
     def start(self) -> None:
         """Start, go on after a pause, or take up a run that has ended. Starting twice is one run."""
@@ -263,7 +263,7 @@ class Worker:
                 idle, recipe = time.monotonic() - yielded, self.run.recipe
                 iterate = next(steps, None)
                 if begun and self.run.recipe is recipe:  # with another recipe the run's own clock has begun anew
-                    self._rested += idle
+                    self.rested += idle
                 if iterate is None or iterate.status.final:
                     return
                 begun, yielded = True, time.monotonic()

@@ -31,7 +31,8 @@ function render({ model, el }) {
   const note = dom("span", { class: "lsat-muted" });
   const problem = dom("div", { class: "lsat-error", role: "alert" });
   const tools = dom("div", { class: "lsat-row" }, apply, revert, note);
-  el.append(dom("div", { class: "lsat-row" }, segments, copied), python, sheet, problem, tools);
+  const reading = dom("div", { class: "lsat-muted", text: "To read and to copy. Choose JSON to edit the recipe." });
+  el.append(dom("div", { class: "lsat-row" }, segments, copied), python, reading, sheet, problem, tools);
 
   let timer = null;
   const send = () => {
@@ -81,7 +82,7 @@ function render({ model, el }) {
     const json = model.get("language") === "JSON";
     el.hidden = model.get("tab") !== "Code";
     buttons.forEach((button) => button.setAttribute("aria-pressed", String((button.textContent === "JSON") === json)));
-    python.hidden = json;
+    python.hidden = reading.hidden = json;
     sheet.hidden = tools.hidden = !json;
     problem.hidden = !json || !model.get("problem");
     python.textContent = model.get("python");

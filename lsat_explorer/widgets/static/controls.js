@@ -51,6 +51,27 @@ const marking = (model) => {
   return { node, show };
 };
 
+// The run that is shown where the buttons steer another: where it stands, the way back, and on with it.
+const looking = (model) => {
+  const words = dom("div", { role: "status" });
+  const onward = dom("button", { type: "button" });
+  const back = dom("button", { type: "button", title: "Show the run that the buttons steer" });
+  onward.addEventListener("click", () => model.send({ command: "go_on" }));
+  back.addEventListener("click", () => model.send({ command: "back" }));
+  const node = dom("div", { class: "lsat-card lsat-looking" }, words, dom("div", { class: "lsat-row" }, onward, back));
+  const show = () => {
+    const { name, told, goes_on, steered } = model.get("looking");
+    node.hidden = !name;
+    if (node.hidden) return;
+    words.replaceChildren(dom("span", { class: "lsat-strong", text: `Shown: ${name}. ` }), told);
+    onward.textContent = `Go on with ${name}`;
+    onward.title = `Tune this run further. ${steered} is stopped where it is, and stays in the table`;
+    onward.hidden = !goes_on;
+    back.textContent = `Back to ${steered}`;
+  };
+  return { node, show };
+};
+
 function render({ model, el }) {
   el.classList.add("lsat", "lsat-controls");
   const button = (command, label, title) => {
@@ -82,7 +103,11 @@ function render({ model, el }) {
     title: "The page of the cluster: what its workers do",
   });
   const problem = dom("div", { class: "lsat-error", role: "alert" });
+  const look = looking(model);
+  const whose = dom("div", { class: "lsat-muted" });
   el.append(
+    look.node,
+    whose,
     dom("div", { class: "lsat-row lsat-buttons" }, start, pause, stop, step, restart, device.node),
     dom("div", { class: "lsat-row lsat-tally" }, counts, clock, omega),
     mark.node,
@@ -127,6 +152,9 @@ function render({ model, el }) {
     workers.href = workers.hidden ? "" : page;
     problem.textContent = model.get("problem");
     problem.hidden = !problem.textContent;
+    const { steered } = model.get("looking");
+    whose.hidden = !steered;
+    whose.textContent = `The buttons steer ${steered}:`;
     device.node.hidden = !model.get("with_device");
     omega.setAttribute("aria-pressed", String(model.get("with_omega")));
     since = performance.now();
@@ -135,7 +163,8 @@ function render({ model, el }) {
   const timer = setInterval(tick, 250);
   const end = follow(model, [
     [["activity", "accepted", "rejected", "tone", "sentence", "problem", "seconds", "with_device", "can_go_on",
-      "expected", "with_omega", "dashboard"], show],
+      "expected", "with_omega", "dashboard", "looking"], show],
+    [["looking"], look.show],
     [["marked", "marking", "last"], mark.show],
     [["devices", "device"], device.update],
   ]);

@@ -128,8 +128,7 @@ function render({ model, el }) {
       list.replaceChildren(...Object.values(lines).map(({ node }) => node));
     }
     list.hidden = knobs.length === 0;
-    empty.textContent = knobs.length ? fixed ? "Settings of the chosen run. Choose the newest run to change its own." : ""
-      : EMPTY[group] || "";
+    empty.textContent = knobs.length ? "" : EMPTY[group] || "";
     el.hidden = group === "none";
   };
   const update = () => {

@@ -13,7 +13,8 @@ function render({ model, el }) {
     body.querySelector('[aria-selected="true"]')?.focus(); // the button goes away
   });
   const problem = dom("div", { class: "lsat-error", role: "alert" });
-  el.append(keys, dom("div", { class: "lsat-scroll" }, table), dom("div", { class: "lsat-row" }, undo), problem);
+  const hint = dom("div", { class: "lsat-muted" });
+  el.append(keys, dom("div", { class: "lsat-scroll" }, table), dom("div", { class: "lsat-row" }, undo), hint, problem);
 
   const lines = new Map();
   const choose = (index) => {
@@ -155,10 +156,12 @@ function render({ model, el }) {
     if (lost >= 0) body.querySelector('[aria-selected="true"]')?.focus();
     undo.hidden = !model.get("undoes");
     undo.textContent = `Undo: bring back ${model.get("undoes")}`;
+    hint.textContent = model.get("hint");
+    hint.hidden = !hint.textContent;
     problem.textContent = model.get("problem");
     problem.hidden = !problem.textContent;
   };
-  return follow(model, [[["rows", "chosen", "error_name", "compared", "undoes", "problem"], show]]);
+  return follow(model, [[["rows", "chosen", "error_name", "compared", "undoes", "hint", "problem"], show]]);
 }
 
 export default { render };

@@ -133,7 +133,8 @@ function render({ model, el }) {
   const body = dom("div", { class: "lsat-tab-body", role: "tabpanel", id });
   const tools = dom("div", { class: "lsat-row lsat-tab-tools" });
   const problem = dom("div", { class: "lsat-error", role: "alert" });
-  el.append(bar, tools, problem, body);
+  const reason = dom("div", { class: "lsat-muted lsat-whose" });
+  el.append(bar, tools, problem, reason, body);
   const buttons = NAMES.map((name) => {
     const button = dom("button", { type: "button", role: "tab", text: name, title: TABS[name], "aria-controls": id });
     button.addEventListener("click", () => choose(name));
@@ -187,6 +188,8 @@ function render({ model, el }) {
       edit.classList.toggle("lsat-primary", editing);
     }
     body.hidden = tab === "Code" || editing; // another view stands below
+    reason.hidden = body.hidden || !model.get("fixed");
+    reason.textContent = `The settings of ${model.get("whose") || "another run"}, to be read. Go back to the run of the buttons to change them.`;
     if (!body.hidden) {
       const list = model.get("cards")[tab] || [];
       const pictures = model.get("pictures");
@@ -198,7 +201,7 @@ function render({ model, el }) {
     }
     shown = tab;
   };
-  return follow(model, [[["tab", "cards", "pictures", "editing", "problem", "fixed"], show]]);
+  return follow(model, [[["tab", "cards", "pictures", "editing", "problem", "fixed", "whose"], show]]);
 }
 
 export default { render };
