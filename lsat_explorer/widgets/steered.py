@@ -147,7 +147,7 @@ class Steered:
         return self.worker
 
 
-def run_of(source: Any, recipe: Recipe | None, view: str) -> Any:
+def run_of(source: Any, recipe: Any, view: str) -> Any:
     """Return the run to show: ``source`` itself, or a new one of the recipe on the data; ``view`` got them."""
     if hasattr(source, "steps"):
         if recipe is not None:
