@@ -54,7 +54,7 @@ const marking = (model) => {
 // The run that is shown where the buttons steer another: where it stands, the way back, and on with it.
 const looking = (model) => {
   const words = dom("div", { role: "status" });
-  const onward = dom("button", { type: "button" });
+  const onward = dom("button", { type: "button", class: "lsat-primary" });
   const back = dom("button", { type: "button", title: "Show the run that the buttons steer" });
   onward.addEventListener("click", () => model.send({ command: "go_on" }));
   back.addEventListener("click", () => model.send({ command: "back" }));
@@ -135,7 +135,9 @@ function render({ model, el }) {
     const goal = !alive && activity !== "ready" && !model.get("can_go_on"); // more iterations would change nothing
     start.textContent = activity === "ready" ? "Start" : activity === "paused" ? "Resume" : alive ? "Running" : "Go on";
     start.hidden = goal;
-    restart.classList.toggle("lsat-primary", goal);
+    const { steered } = model.get("looking"); // then what is likely wanted stands above
+    start.classList.toggle("lsat-primary", !steered);
+    restart.classList.toggle("lsat-primary", goal && !steered);
     restart.style.order = goal ? "-1" : "";
     start.disabled = alive && activity !== "paused";
     pause.disabled = !["preparing", "running"].includes(activity);
@@ -152,7 +154,6 @@ function render({ model, el }) {
     workers.href = workers.hidden ? "" : page;
     problem.textContent = model.get("problem");
     problem.hidden = !problem.textContent;
-    const { steered } = model.get("looking");
     whose.hidden = !steered;
     whose.textContent = `The buttons steer ${steered}:`;
     device.node.hidden = !model.get("with_device");

@@ -134,8 +134,9 @@ function rowList(model, set, pick, look, judge) {
     head.replaceChildren(dom("span", { class: "lsat-muted", text: "features", title: DEVIATION }),
       ...buttons, dom("span", { class: "lsat-muted lsat-browser-far", text: "farthest from the mean" }));
     if (had) buttons.find((button) => button.dataset.column === had)?.focus();
-    const least = (name) => (name === "effect" || (name === "label" && now.verdicts.some(Boolean)) ? 104 : 64);
-    const widths = parts(now, column).map(([name]) => `minmax(${least(name)}px, ${worded(name) ? 1 : 0.8}fr)`);
+    const least = (name) => (name === "effect" || name === "suggested" || (name === "label" && now.verdicts.some(Boolean)) ? 104 : 64);
+    const share = (name) => (name === "suggested" ? 1.7 : worded(name) ? 1 : 0.8); // a label and its confidence
+    const widths = parts(now, column).map(([name]) => `minmax(${least(name)}px, ${share(name)}fr)`);
     node.style.setProperty("--lsat-columns", `84px ${widths.join(" ")}`);
   };
 
