@@ -394,7 +394,7 @@ def test_an_overlaid_run_widens_the_axes() -> None:
 def test_omega_is_drawn_when_asked_for(tuner: LiveTuner) -> None:
     end(tuner)
     count, height = len(tuner.plot.data), tuner.plot.layout.height
-    assert not any(t.meta for t in tuner.plot.data)
+    assert [t.name for t in tuner.plot.data if t.meta] == ["last look"]
     tuner.controls.set_state({"with_omega": True})
     drawn = {(t.name, t.meta.split()[-1]): t for t in tuner.plot.data if t.meta}
     smooth, weights = drawn["smooth log weight", "median"], drawn["log row weights", "greatest"]

@@ -19,6 +19,7 @@ __all__ = ["MOST_NAMES", "hide_omega", "show_omega", "update_omega"]
 MOST_NAMES = 8  # colours that can be told apart
 _COLOURS = (ACCENT, *(colour for colour, _ in OVERLAYS), MUTED)
 _PARTS = {"median": "solid", "least": "dot", "greatest": "dash"}
+_AXES = ("y5", "y6")  # of the gradient norm, and of the hyper-parameters
 _TOP, _BOTTOM = 2, 36  # margins of the figure
 # pixels below what was there: title, panel, title, panel; then the names under the axis
 _GRADIENT, _OMEGA, _MORE, _NAMES = (30, 100), (142, 262), 270, 64
@@ -80,7 +81,7 @@ def _arrange(figure: go.Figure, height: int, more: int) -> None:
             | {"itemclick": False, "itemdoubleclick": False, "bgcolor": "rgba(0,0,0,0)"}
         )
         for trace in figure.data:
-            if trace.meta is not None:
+            if trace.yaxis in _AXES:
                 trace.visible = shown
 
 
@@ -100,7 +101,7 @@ def update_omega(figure: go.Figure, history: Mapping[str, ArrayLike]) -> None:
     chosen = sorted(every, key=lambda name: -_moved(every[name]))[:MOST_NAMES]
     lines = {name: values for name, values in every.items() if name in chosen}
     _add_traces(figure, len(lines))
-    traces = {trace.meta: trace for trace in figure.data if trace.meta is not None}
+    traces = {trace.meta: trace for trace in figure.data if trace.yaxis in _AXES}
     norm = _curve(number, history["gradient_norm"], positive=True)
     layout, drawn = figure.layout, len(number) > 0
     with figure.batch_update():
