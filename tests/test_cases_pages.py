@@ -133,7 +133,7 @@ def test_case_20_a_table_of_hostile_names_is_read(tmp_path: Path, command: Any) 
     assert command("tune", str(tmp_path / "recipe.json"), *words)[0] == 0
     code, _, said = command("tune", str(tmp_path / "recipe.json"), *words[:3], "knid", "--out", str(tmp_path / "other"))
     assert code == 2
-    assert "has no column 'knid' for target=" in said
+    assert "has no column 'knid' for --target" in said
     code, _, said = command("tune", str(tmp_path / "recipe.json"), *words[:2], "--out", str(tmp_path / "other"))
     assert (code, "--data is CSV and --target is not given; name the column to predict" in said) == (2, True)
     more = ("--validation", "x.parquet", "--out", str(tmp_path / "other"))

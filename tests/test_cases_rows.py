@@ -101,7 +101,10 @@ def test_case_05_no_rows_and_one_row_are_refused(entry: Any) -> None:
         entry(X[:1], Y[:1])
 
 
-@pytest.mark.parametrize("given", [None, 3.0, np.array(3.0), torch.tensor(3.0), {"a": 1}, iter([1.0])], ids=repr)
+NO_ROWS = [None, 3.0, np.array(3.0), torch.tensor(3.0), {"a": 1}, iter([1.0])]
+
+
+@pytest.mark.parametrize("given", NO_ROWS, ids=lambda given: type(given).__name__)
 @pytest.mark.parametrize("entry", DATA.values(), ids=DATA)
 def test_case_05_what_holds_no_rows_is_refused_by_name(given: Any, entry: Any) -> None:
     with pytest.raises(ValueError, match=r"\by (is|has)"):
