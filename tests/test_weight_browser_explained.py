@@ -301,3 +301,17 @@ def test_a_run_whose_loss_fell_and_whose_error_rose_is_warned_of(digits: lsat.Da
     browser = WeightBrowser(run, verdicts=lsat.Verdicts())
     assert shown(browser)["notes"] == [warning(run)]
     browser.close()
+
+
+@pytest.mark.parametrize("part", ["training", "validation", "test"])
+def test_a_part_that_is_given_is_the_one_that_is_shown(run: lsat.Run, part: str) -> None:
+    given, turned = WeightBrowser(run, part=part), WeightBrowser(run)
+    turned.part = part
+    split = getattr(run.data, "train" if part == "training" else part)
+    given.selected = [split.rows[-1]]
+    turned.selected = [split.rows[-1]]
+    given.wait()
+    turned.wait()
+    assert given._shown | {"stamp": 0} == turned._shown | {"stamp": 0}  # it counts what was laid out
+    for name in ("_sprite", "_zoom", "order", "_parts"):
+        assert getattr(given, name) == getattr(turned, name)

@@ -39,6 +39,7 @@ class RowParts(RowChoice, View):
     _orders: dict[str, str]  # the order in which each part was shown last
     _sought = -1  # position of a row whose page is to be shown
     _moving = False  # between several choices: nothing is shown until all are made
+    _taking = False  # other data, whose training rows come first
 
     @property
     def _model(self) -> RowFits:
@@ -107,7 +108,7 @@ class RowParts(RowChoice, View):
     @traitlets.observe("part")
     def _take_part(self, change: Any) -> None:
         with self._lock, self.hold_sync():
-            if self._moving:
+            if self._taking:
                 return
             with self._without_layout():
                 self._orders[change["old"]] = self.order

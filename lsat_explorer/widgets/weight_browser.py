@@ -148,8 +148,9 @@ class WeightBrowser(Shown, RowPage):
     def _take_data(self) -> None:
         """Turn to the training rows of other data, and to the verdicts on them."""
         self._all, self._orders, self._trail, self._drawn = {}, {}, [], None
-        with self._without_layout():
-            self.part = "training"
+        self._taking = True
+        self.part = "training"
+        self._taking = False
         self._tiles = self._tiles_of("training")
         self._count_parts()
         self._verdicts.unobserve(self._follow_verdicts)
