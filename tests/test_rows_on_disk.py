@@ -310,3 +310,12 @@ def test_a_tune_of_rows_on_disk_holds_a_part_of_them(tmp_path: Path) -> None:
     data = lsat.Data.from_rows((tmp_path / "X.npy", y), small)
     lsat.tune(recipe, data, progress=False)
     assert peak_memory() - before < 0.75 * data.train.inputs.nbytes
+
+
+def test_a_file_that_python_2_wrote_is_read(tmp_path):
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40.0)
+    header = b"{'descr': '<f8', 'fortran_order': False, 'shape': (40L, 3L), }".ljust(117) + b"\n"
+    (tmp_path / "X.npy").write_bytes(b"\x93NUMPY\x01\x00" + len(header).to_bytes(2, "little") + header + X.tobytes())
+    np.save(tmp_path / "y.npy", y)
+    data = lsat.Data.from_rows(train=(tmp_path / "X.npy", tmp_path / "y.npy"), validation=(X, y))
+    np.testing.assert_array_equal(data.train.inputs[:].numpy(), X)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -124,7 +125,9 @@ def _named(X: Any, y: Any) -> tuple[tuple[str, Any], tuple[str, Any]]:
 
 def _npy(path: str | Path, what: str) -> Any:
     try:
-        return np.load(path, mmap_mode="r", allow_pickle=False)
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Reading `.np", UserWarning)  # of Python 2, whose header takes longer
+            return np.load(path, mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise ValueError(f"{what}: there is no file {path}; give the path of an .npy file") from None
     except _UNREADABLE as error:
