@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ import machine
 
 if TYPE_CHECKING:
     import lsat_explorer as lsat
+    from lsat_explorer.widgets import FeaturizerBuilder
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("LSAT_RUNS", "off")  # an Explorer of a test leaves no runs in the working folder
@@ -44,6 +45,18 @@ def digits() -> lsat.Data:
     import lsat_explorer
 
     return lsat_explorer.datasets.digits()
+
+
+@pytest.fixture
+def builder(data: lsat.Data) -> Iterator[FeaturizerBuilder]:
+    """A featurizer builder on the ``data`` of the test's module, closed at its end."""
+    from building import BLOCKS, SOON
+    from lsat_explorer.widgets import FeaturizerBuilder
+
+    builder = FeaturizerBuilder(data, BLOCKS)
+    yield builder
+    builder.wait(SOON)
+    builder.close()
 
 
 ABSENT: dict[str, str] = {}

@@ -11,16 +11,7 @@ import torch
 from scipy import sparse
 
 import lsat_explorer as lsat
-from cases import (
-    RIDGE,
-    ROWS,
-    X,
-    Y,
-    data_of,
-    model_of,
-    numbers,
-    solvers,
-)
+from cases import RIDGE, ROWS, X, Y, data_of, model_of, numbers, solvers
 from lsat_explorer.solve.outcome import Reason, SolveError
 
 one = X[:, :1]

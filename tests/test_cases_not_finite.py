@@ -13,17 +13,7 @@ from scipy import sparse
 
 import cases
 import lsat_explorer as lsat
-from cases import (
-    LABELS,
-    RIDGE,
-    ROWS,
-    X,
-    Y,
-    data_of,
-    model_of,
-    numbers,
-    solvers,
-)
+from cases import LABELS, RIDGE, ROWS, X, Y, data_of, model_of, numbers, solvers
 from lsat_explorer.solve.outcome import SolveError
 
 NOT_FINITE = {"nan": np.nan, "inf": np.inf, "-inf": -np.inf}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -20,14 +19,6 @@ from test_problem import make_data
 @pytest.fixture(scope="module")
 def data() -> lsat.Data:
     return make_data(d=COLUMNS)
-
-
-@pytest.fixture
-def builder(data: lsat.Data) -> Iterator[FeaturizerBuilder]:
-    builder = FeaturizerBuilder(data, BLOCKS)
-    yield builder
-    builder.wait(SOON)
-    builder.close()
 
 
 # --- in and out ---------------------------------------------------------------------------------------------------

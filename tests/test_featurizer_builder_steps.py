@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import io
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,7 +12,7 @@ import torch
 from PIL import Image
 
 import lsat_explorer as lsat
-from building import BLOCKS, SOON, do, look, node, prepared
+from building import SOON, do, look, node, prepared
 from lsat_explorer.model.piece import REGISTRY, register
 from lsat_explorer.model.prepared import Block, Featurizer
 from lsat_explorer.widgets import FeaturizerBuilder
@@ -26,14 +25,6 @@ from test_problem import make_data
 @pytest.fixture(scope="module")
 def data() -> lsat.Data:
     return make_data(d=COLUMNS)
-
-
-@pytest.fixture
-def builder(data: lsat.Data) -> Iterator[FeaturizerBuilder]:
-    builder = FeaturizerBuilder(data, BLOCKS)
-    yield builder
-    builder.wait(SOON)
-    builder.close()
 
 
 # --- fields -------------------------------------------------------------------------------------------------------

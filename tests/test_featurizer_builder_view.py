@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import threading
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ import pytest
 import torch
 
 import lsat_explorer as lsat
-from building import BLOCKS, SOON, do, send, shown
+from building import SOON, do, send, shown
 from lsat_explorer.model.prepared import Featurizer
 from lsat_explorer.widgets import FeaturizerBuilder
 from lsat_explorer.widgets.featurizer_draft import Step, built
@@ -25,14 +24,6 @@ from test_problem import make_data
 @pytest.fixture(scope="module")
 def data() -> lsat.Data:
     return make_data(d=COLUMNS)
-
-
-@pytest.fixture
-def builder(data: lsat.Data) -> Iterator[FeaturizerBuilder]:
-    builder = FeaturizerBuilder(data, BLOCKS)
-    yield builder
-    builder.wait(SOON)
-    builder.close()
 
 
 # --- in the background --------------------------------------------------------------------------------------------

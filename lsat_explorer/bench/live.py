@@ -10,6 +10,7 @@ import argparse
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
+from importlib import import_module
 from pathlib import Path
 from statistics import median
 
@@ -112,7 +113,7 @@ def run(args: argparse.Namespace) -> int:
         When the libraries of the notebook are not installed.
     """
     try:
-        from lsat_explorer.widgets import LiveTuner  # noqa: F401
+        import_module("lsat_explorer.widgets")
     except ImportError as error:
         raise CommandError(str(error), FAILURE) from error
     machine = facts()

@@ -16,7 +16,7 @@ from ..solve.precision import Precision
 from .here import RowsHere, Sums
 from .memory import MemoryRows
 from .moving import Factors, Moving
-from .passes import Flow, Flowed, Judge, Judged, LeftOut, plus
+from .passes import Fitted, Flow, Flowed, Judge, Judged, LeftOut, plus
 
 __all__ = ["ChunkRows"]
 
@@ -153,21 +153,13 @@ class ChunkRows(RowsHere):
         assert found is not None
         return found
 
-    def left_out(
-        self,
-        moving: Moving,
-        theta: Tensor,
-        judge: Judge,
-        factor: tuple[Tensor, Tensor],
-        start: int = 0,
-        log_weight: Tensor | None = None,
-    ) -> LeftOut:
+    def left_out(self, moving: Moving, fit: Fitted, start: int = 0, log_weight: Tensor | None = None) -> LeftOut:
         """Return ψ of rows that are left out, with its slopes, each chunk read once."""
         found: LeftOut | None = None
         for cut, part in self._parts():
             mine = None if log_weight is None else log_weight[cut]
             at = part.moving(moving.omega)
-            found = plus(found, part.left_out(at, theta, judge, factor, start + cut.start, mine))
+            found = plus(found, part.left_out(at, fit, start + cut.start, mine))
         assert found is not None
         return found
 

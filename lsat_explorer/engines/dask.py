@@ -21,7 +21,7 @@ from ..solve.weighted import Moments
 from .by_row import ByRow, Program, worked_out
 from .memory import never
 from .moving import Factors, Moving
-from .passes import Flow, Flowed, Judge, Judged, LeftOut, plus
+from .passes import Fitted, Flow, Flowed, Judge, Judged, LeftOut, plus
 from .row_sums import RowSums
 from .sending import sent
 from .share import Make, Question, answered, answered_at, by_row_of, packed, second, sums_of, unpacked
@@ -123,18 +123,9 @@ class DaskRows(RowSums):
         found: Judged = self.later("judged", moving, theta, judge)()
         return found
 
-    def left_out(
-        self,
-        moving: Moving,
-        theta: Tensor,
-        judge: Judge,
-        factor: tuple[Tensor, Tensor],
-        start: int = 0,
-        log_weight: Tensor | None = None,
-    ) -> LeftOut:
+    def left_out(self, moving: Moving, fit: Fitted, start: int = 0, log_weight: Tensor | None = None) -> LeftOut:
         """Return ψ of rows that are left out, with its slopes, in one trip."""
-        given = (theta, judge, factor)
-        found: LeftOut = self._sum("left_out", moving, lambda cut: (*given, start + cut.start), log_weight)
+        found: LeftOut = self._sum("left_out", moving, lambda cut: (fit, start + cut.start), log_weight)
         return found
 
     def flowed(self, moving: Moving, flows: Sequence[Flow], weighed: bool, log_weight: Tensor | None = None) -> Flowed:

@@ -98,6 +98,15 @@ class Left(NamedTuple):
     judge: Judge
 
 
+class Fitted(NamedTuple):
+    """A fit to all rows, for what each is without itself: θ (n, m), L (n, n) and D (n) of D G D = L Lᵀ, who judges."""
+
+    theta: Tensor
+    lower: Tensor
+    scale: Tensor
+    judge: Judge
+
+
 class Largest(NamedTuple):
     """The largest leverage, and its row; of two that are added, the larger is left."""
 

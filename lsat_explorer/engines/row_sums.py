@@ -16,7 +16,7 @@ from ..solve.leverages import forms, kernels
 from ..solve.precision import Precision
 from ..solve.weighted import Moments, feature_factors, weight_gradient
 from .moving import Factors, Moving
-from .passes import Flow, Flowed, Judge, Judged, Largest, Left, LeftOut
+from .passes import Fitted, Flow, Flowed, Judge, Judged, Largest, Left, LeftOut
 
 __all__ = ["Interrupted", "RowSums"]
 
@@ -143,22 +143,14 @@ class RowSums(ABC):
         right = None if found.slopes is None else self.transposed(moving, found.slopes)
         return Judged(found.loss, found.error, right, found.own)
 
-    def left_out(
-        self,
-        moving: Moving,
-        theta: Tensor,
-        judge: Judge,
-        factor: tuple[Tensor, Tensor],
-        start: int = 0,
-        log_weight: Tensor | None = None,
-    ) -> LeftOut:
-        """Return ψ of rows that are left out, with its slopes; ``factor`` is L and D of D G D = L Lᵀ.
+    def left_out(self, moving: Moving, fit: Fitted, start: int = 0, log_weight: Tensor | None = None) -> LeftOut:
+        """Return ψ of rows that are each left out of ``fit``, with its slopes.
 
         ``start`` is the number of the first row among all; None as ``log_weight`` are those that are not tuned.
         """
-        kernel, weight = self._kernel(moving, *factor), self._squared(log_weight)
+        kernel, weight = self._kernel(moving, fit.lower, fit.scale), self._squared(log_weight)
         leverage = kernel if weight is None else kernel * weight
-        found = judge.of(self.predict(moving, theta), self.targets, leverage)
+        found = fit.judge.of(self.predict(moving, fit.theta), self.targets, leverage)
         assert found.slopes is not None
         middle = None
         if found.through is not None:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from ..engines.moving import Moving
-from ..engines.passes import Judge, Judged
+from ..engines.passes import Fitted, Judge, Judged
 from ..solve.outcome import Outcome
 from ..solve.weighted import Solution
 from .criteria import GCV
@@ -28,7 +28,7 @@ def without(
     GCV has ψ = S / (1 − H)² of S = (1/k) Σ ‖y_i − ŷ_i‖² and H = (1/k) Σ h_i: every h has the slope 2 S / (1 − H)³ / k.
     """
     rows, factor = problem.parts[0].rows, solution.factor
-    found = rows.left_out(moving, solution.theta, judge, (factor.lower, factor.scale), 0, log_weight)
+    found = rows.left_out(moving, Fitted(solution.theta, factor.lower, factor.scale, judge), 0, log_weight)
     worst = (torch.tensor(value, dtype=torch.float64) for value in found.largest)
     outcome = own_fit(*worst)
     if not outcome.ok:

@@ -11,7 +11,7 @@ import traitlets
 from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.widgets.base import NotNone, SettingError, checked, refuse_unknown
 from lsat_explorer.widgets.row_filters import check_ends
-from lsat_explorer.widgets.row_fits import can_explain, can_judge, can_predict
+from lsat_explorer.widgets.row_fits import can_judge, can_predict
 from lsat_explorer.widgets.row_tiles import PARTS, RowTiles, plain
 from lsat_explorer.widgets.rows import EXPLAINED, PREDICTED, Browsable, Order, Page, name_of, order_of
 
@@ -102,7 +102,7 @@ class RowChoice(traitlets.HasTraits):
             raise SettingError(
                 f"order {name!r} is of training rows, and these are {self.part} rows; give 'row', 'label' or '-loss'"
             )
-        if order.column in EXPLAINED and not can_explain(self.run):
+        if order.column in EXPLAINED and not can_predict(self.run):
             raise SettingError(
                 f"order {name!r} takes a fit, which the run has once it has begun; start it first, or give 'lightest'"
             )

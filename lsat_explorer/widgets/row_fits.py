@@ -19,7 +19,7 @@ from lsat_explorer.widgets.row_resolve import Answer
 from lsat_explorer.widgets.row_tiles import RowTiles
 from lsat_explorer.widgets.threads import closed_at_exit
 
-__all__ = ["RowFits", "at_hand", "can_explain", "can_judge", "can_predict"]
+__all__ = ["RowFits", "at_hand", "can_judge", "can_predict"]
 
 _MOST_SECONDS = 20.0  # of a step, at the end of the process
 
@@ -29,10 +29,6 @@ def can_predict(run: Any) -> bool:
     return bool(getattr(run, "iterates", ()))
 
 
-can_explain = can_predict
-"""Whether the model of a run can say what it makes of its training rows, wherever these lie."""
-
-
 def at_hand(run: Any) -> bool:
     """Whether the rows are in memory, so that the model says of each at once what it would take a pass over to say."""
     return not isinstance(run.data.train.inputs, RowsApart)
@@ -40,7 +36,7 @@ def at_hand(run: Any) -> bool:
 
 def can_judge(run: Any) -> bool:
     """Whether the model of a run can say what its training rows do to validation rows: it can where there are some."""
-    return can_explain(run) and len(run.data.validation) > 0
+    return can_predict(run) and len(run.data.validation) > 0
 
 
 class _End:

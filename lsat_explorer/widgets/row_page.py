@@ -12,7 +12,7 @@ from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.widgets.row_columns import Doubts, Told, noise_text, percent
 from lsat_explorer.widgets.row_filters import confusion_counts, in_cell, in_range
 from lsat_explorer.widgets.row_findings import Wish
-from lsat_explorer.widgets.row_fits import can_explain, can_judge, can_predict
+from lsat_explorer.widgets.row_fits import can_judge, can_predict
 from lsat_explorer.widgets.row_parts import RowParts
 from lsat_explorer.widgets.row_verdicts import RowVerdicts, marked, passing
 from lsat_explorer.widgets.row_words import offer, warning
@@ -122,7 +122,7 @@ class RowPage(RowParts, RowVerdicts):
             "tuned": self._tuned(),
             "order": self.order,
             "waits": self._shown_order != self._sorting,
-            "explains": can_explain(self.run),
+            "explains": can_predict(self.run),
             "offer": offer(self.run) if self._tuned() else {},
             "notes": [note for note in (warning(self.run) if training else "", noise) if note],
             "verdicts": [marked(self._decided.get(self._tiles.names[place])) for place in page.positions],
@@ -149,7 +149,7 @@ class RowPage(RowParts, RowVerdicts):
             zoom["effect"] = "not told: the data have no validation rows"
         zoom["verdict"] = marked(self._decided.get(self._tiles.names[place]))
         self._reasons_image = reasons.image
-        unasked = can_explain(self.run) and self.part != "test" and not self._judges
+        unasked = can_predict(self.run) and self.part != "test" and not self._judges
         why = {"words": _ELSEWHERE, "groups": []} if unasked else reasons.told
         self._zoom = zoom | {"reasons": why, "behind": self._other is not None}
 
@@ -165,7 +165,7 @@ class RowPage(RowParts, RowVerdicts):
         with self._lock:
             if self._moving:
                 return
-            explains, looked = can_explain(self.run), self._looked if self.part != "test" else -1
+            explains, looked = can_predict(self.run), self._looked if self.part != "test" else -1
             closer = explains and looked >= 0 and self.part == "training" and self._model.at_rest and self._judges
             columns = self._asks_columns or closer
             wish = Wish(

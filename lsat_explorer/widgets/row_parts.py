@@ -14,7 +14,7 @@ from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.widgets.base import View
 from lsat_explorer.widgets.row_choice import RowChoice
 from lsat_explorer.widgets.row_columns import Told
-from lsat_explorer.widgets.row_fits import RowFits, at_hand, can_explain, can_predict
+from lsat_explorer.widgets.row_fits import RowFits, at_hand, can_predict
 from lsat_explorer.widgets.row_tiles import PARTS, RowTiles
 from lsat_explorer.widgets.rows import Order, page_of
 
@@ -73,7 +73,7 @@ class RowParts(RowChoice, View):
     def _other(self) -> RowTiles | None:
         """The rows behind the row that is looked at, None where none are told."""
         part = _BEHIND.get(self.part)
-        told = part is not None and self._looked >= 0 and can_explain(self.run) and self._judges
+        told = part is not None and self._looked >= 0 and can_predict(self.run) and self._judges
         return self._tiles_of(part) if part is not None and told else None
 
     @property
@@ -94,7 +94,7 @@ class RowParts(RowChoice, View):
 
     def _usual_order(self) -> str:
         """Return the order in which the rows of the part come first: the doubtful, or the mistaken ones."""
-        rest = can_explain(self.run) and self._model.at_rest and at_hand(self.run)
+        rest = can_predict(self.run) and self._model.at_rest and at_hand(self.run)
         if self.part == "training":
             return "-doubt" if rest else "lightest"
         inputs = self._tiles.split.inputs

@@ -9,7 +9,7 @@ import numpy as np
 import traitlets
 
 from lsat_explorer.verdicts import Verdicts
-from lsat_explorer.widgets.row_fits import RowFits, can_explain, can_judge, can_predict
+from lsat_explorer.widgets.row_fits import RowFits, can_judge, can_predict
 from lsat_explorer.widgets.row_page import RowPage
 from lsat_explorer.widgets.row_still import still
 from lsat_explorer.widgets.row_verdicts import open_verdicts
@@ -171,9 +171,7 @@ class WeightBrowser(Shown, RowPage):
     def _misplaced(self, other: bool) -> bool:
         """Whether the present order is one that another run does not have."""
         column = self.order.removeprefix("-")
-        lost = (column in PREDICTED and not can_predict(self.run)) or (
-            column in EXPLAINED and not can_explain(self.run)
-        )
+        lost = column in (*PREDICTED, *EXPLAINED) and not can_predict(self.run)
         unjudged = column == "effect" and not can_judge(self.run)
         return lost or unjudged or (other and column.startswith(FEATURE))
 
