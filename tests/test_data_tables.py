@@ -9,7 +9,7 @@ import pyarrow
 import pytest
 
 import lsat_explorer as lsat
-from test_data import parts
+from arrays import parts
 
 RANDOM = np.random.default_rng(0)
 X = pd.DataFrame(RANDOM.normal(size=(60, 3)), columns=["height", "width", "age"])

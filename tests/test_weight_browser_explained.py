@@ -315,3 +315,13 @@ def test_a_part_that_is_given_is_the_one_that_is_shown(run: lsat.Run, part: str)
     assert given._shown | {"stamp": 0} == turned._shown | {"stamp": 0}  # it counts what was laid out
     for name in ("_sprite", "_zoom", "order", "_parts"):
         assert getattr(given, name) == getattr(turned, name)
+
+
+def test_doubts_below_zero_have_the_minus_sign_of_effects(run: lsat.Run) -> None:
+    browser = WeightBrowser(run, order="-doubt")
+    browser.wait()
+    browser.page = 1 + (len(run.data.train) - 1) // browser.page_size  # the least doubtful
+    browser.selected = [run.data.train.rows[browser._shown["positions"][-1]]]
+    browser.wait()
+    assert browser._shown["doubts"][-1].startswith("\N{MINUS SIGN}")
+    assert browser._zoom["doubt"].startswith("\N{MINUS SIGN}")

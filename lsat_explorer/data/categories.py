@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -151,9 +152,10 @@ def in_order(names: Sequence[str], entries: np.ndarray, wanted: Sequence[str]) -
     names, entries = _with_indicators(list(names), entries, wanted)
     if names == list(wanted) or (len(names) == len(wanted) and not set(names) & set(wanted)):
         return entries  # in the second case they are called otherwise than in training: their order counts
-    lacking = next((name for name in wanted if name not in names), None)
-    unknown = next((name for name in names if name not in wanted), None)
-    twice = next((name for name in names if names.count(name) > 1), None)
+    places, asked = {name: place for place, name in enumerate(names)}, set(wanted)
+    lacking = next((name for name in wanted if name not in places), None)
+    unknown = next((name for name in names if name not in asked), None)
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if lacking is not None or unknown is not None or twice is not None:
         trouble = f"has the column {shown(twice)} twice"
         if lacking is not None:
@@ -162,16 +164,17 @@ def in_order(names: Sequence[str], entries: np.ndarray, wanted: Sequence[str]) -
             trouble = f"has the unknown column {shown(unknown)}, to leave out by X.drop(columns=[{unknown!r}])"
         known = ", ".join(map(repr, wanted[:6])) + (", …" if len(wanted) > 6 else "")
         raise ValueError(f"X {trouble}: give the columns {known} by name.")
-    return entries[:, [names.index(name) for name in wanted]]
+    return entries[:, [places[name] for name in wanted]]
 
 
 def _with_indicators(names: list[str], entries: np.ndarray, wanted: Sequence[str]) -> tuple[list[str], np.ndarray]:
     """Replace columns of text by the wanted columns of 0 and 1 that stand for them."""
-    lacking = [name for name in wanted if "=" in name and name not in names]
+    there, asked = set(names), set(wanted)
+    lacking = [name for name in wanted if "=" in name and name not in there]
     made: dict[str, list[str]] = {}
     for name in lacking:
         # a name may have that sign of its own
-        starts = [column for column in names if name.startswith(f"{column}=") and column not in wanted]
+        starts = [column for column in names if name.startswith(f"{column}=") and column not in asked]
         if starts:
             made.setdefault(max(starts, key=len), []).append(name)
     if not made:

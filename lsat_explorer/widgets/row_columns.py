@@ -15,7 +15,7 @@ from lsat_explorer.tune.fitted import FittedModel
 from lsat_explorer.widgets.row_predictions import Predictions
 from lsat_explorer.widgets.rows import name_of
 
-__all__ = ["Doubts", "Effects", "Told", "doubts_of", "effect_text", "effects_of", "noise_text", "percent"]
+__all__ = ["Doubts", "Effects", "Told", "doubts_of", "effect_text", "effects_of", "noise_text", "percent", "signed"]
 
 _MANY = 1_000
 """Validation rows from which on the noise of an effect is not spoken of."""
@@ -96,10 +96,17 @@ def effect_text(effect: float, error: float) -> str:
     """
     if not effect:
         return "0"
-    return _number(effect, "+.1e") + (f" ± {_number(error)}" if np.isfinite(error) else "")
+    return signed(effect, "+.1e") + (f" ± {signed(error)}" if np.isfinite(error) else "")
 
 
-def _number(value: Any, form: str = ".0e") -> str:
+def signed(value: Any, form: str = ".0e") -> str:
+    """Return a number as text, with a minus sign where ``format`` puts a hyphen.
+
+    Examples
+    --------
+    >>> signed(-0.26, ".2f")
+    '−0.26'
+    """
     return format(value, form).replace("-", "\N{MINUS SIGN}")
 
 
@@ -119,7 +126,7 @@ def noise_text(effects: Effects) -> str:
     clear = int((np.abs(effects.effect[known]) >= 2 * effects.error[known]).sum())
     return (
         f"With {effects.count:,} validation rows an effect is noisy: its standard error is "
-        f"{_number(np.median(effects.error[known]))} for the middle row, and {clear:,} of {len(effects.effect):,} rows "
+        f"{signed(np.median(effects.error[known]))} for the middle row, and {clear:,} of {len(effects.effect):,} rows "
         f"{'has' if clear == 1 else 'have'} an effect of two standard errors or more."
     )
 

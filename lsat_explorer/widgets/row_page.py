@@ -9,7 +9,7 @@ import numpy as np
 import traitlets
 
 from lsat_explorer.data.on_disk import RowsApart
-from lsat_explorer.widgets.row_columns import Doubts, Told, noise_text, percent
+from lsat_explorer.widgets.row_columns import Doubts, Told, noise_text, percent, signed
 from lsat_explorer.widgets.row_filters import confusion_counts, in_cell, in_range
 from lsat_explorer.widgets.row_findings import Wish
 from lsat_explorer.widgets.row_fits import can_judge, can_predict
@@ -141,7 +141,7 @@ class RowPage(RowParts, RowVerdicts):
                 "suggested": told.doubts.words(place),
                 "confidence": percent(told.doubts.confidence[place]),
                 "doubtful": bool(told.doubts.doubtful[place]),
-                "doubt": f"{told.doubts.doubt[place]:.3g}",
+                "doubt": signed(told.doubts.doubt[place], ".3g"),
             }
         if told.effects is not None:
             zoom["effect"] = told.effects.words(place)

@@ -14,7 +14,7 @@ from lsat_explorer.data import Data, Split
 from lsat_explorer.data.images import sprite
 from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.plots.curves import short
-from lsat_explorer.widgets.row_columns import Told, percent
+from lsat_explorer.widgets.row_columns import Told, percent, signed
 from lsat_explorer.widgets.row_filters import range_counts
 from lsat_explorer.widgets.rows import (
     FEATURE,
@@ -190,7 +190,8 @@ class RowTiles:
             described["suggested"] = [told.doubts.words(place) for place in places]
             described["confidence"] = [percent(share) for share in told.doubts.confidence[places]]
             described["doubtful"] = told.doubts.doubtful[places].tolist()
-            described["doubts"] = [f"{doubt:.2f}" if np.isfinite(doubt) else "–" for doubt in told.doubts.doubt[places]]
+            doubts = told.doubts.doubt[places]
+            described["doubts"] = [signed(doubt, ".2f") if np.isfinite(doubt) else "–" for doubt in doubts]
         if told.effects is not None:
             described["effects"] = [told.effects.words(place) for place in places]
         return described
