@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 import torch
 from torch import Tensor
@@ -10,6 +12,7 @@ import lsat_explorer as lsat
 from lsat_explorer.engines.row_sums import Interrupted
 from lsat_explorer.engines.side import Side
 from lsat_explorer.engines.stairs import Stairs
+from lsat_explorer.solve.gram import rows_at_a_time
 
 
 def discs(k: int, *, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -52,6 +55,25 @@ def test_the_product_with_few_columns_is_that_of_the_rows(
     scale = weight if weighted else torch.ones_like(weight)
     got = stairs.product(Side([left[:, :2], left[:, 2:]]), weight if weighted else None, True, nothing)
     torch.testing.assert_close(got, left.mT @ (scale[:, None] * X), rtol=1e-12, atol=1e-12 * len(X))
+
+
+def test_products_in_float64_convert_few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    stairs = Stairs.of(Side([discs(9000, dtype=torch.float32)]))
+    assert stairs is not None
+    heights = []
+
+    def watched(total: Tensor, *rows: Any) -> None:
+        heights.append(len(rows[0]))
+
+    monkeypatch.setattr("lsat_explorer.engines.stairs.add_upper", watched)
+    monkeypatch.setattr("lsat_explorer.engines.stairs.add_product", watched)
+    weight = torch.ones(9000)
+    for precise in (True, False):
+        heights.clear()
+        stairs.gram(weight, precise, nothing)
+        stairs.product(Side([torch.ones(9000, 2)]), weight, precise, nothing)
+        assert max(heights) <= rows_at_a_time(precise)
+        assert sum(heights) == 2 * 9000
 
 
 def test_products_with_the_rows_stand_as_the_rows_stood(case: tuple[Tensor, Tensor, Tensor, Stairs]) -> None:

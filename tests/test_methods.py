@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import math
 import threading
+import weakref
 
 import numpy as np
 import pandas
@@ -15,6 +17,7 @@ import lsat_explorer as lsat
 from lsat_explorer import Status
 from lsat_explorer.data import read_idx
 from lsat_explorer.data.datasets import mnist_path
+from lsat_explorer.tune import Problem
 from test_problem import ARCHETYPES, STACK, make_data
 
 WEIGHTED = lsat.Recipe(
@@ -60,6 +63,25 @@ def test_accepted_objectives_never_rise_within_a_start(method):
         assert all(b <= a for a, b in itertools.pairwise(objectives))
     assert run.kept.objective == min(i.objective for i in run.iterates)
     assert [i.number for i in run.iterates] == list(range(len(run.iterates)))
+
+
+@every_method
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_between_iterates_a_run_holds_no_factor_and_no_features(method, dtype, monkeypatch):
+    evaluated = []
+    evaluate = Problem.evaluate
+
+    def watched(problem, omega):
+        found = evaluate(problem, omega)
+        evaluated.append(weakref.ref(found))
+        return found
+
+    monkeypatch.setattr(Problem, "evaluate", watched)
+    recipe = lsat.Recipe(featurizer=ARCHETYPES, regularizer=STACK, method=method, dtype=dtype)
+    for _ in lsat.Run(recipe, make_data()).steps():
+        gc.collect()
+        assert not [one for one in evaluated if one() is not None]
+    assert len(evaluated) > 2
 
 
 @every_method

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import torch
 from torch import Tensor
 
-from ..solve.gram import READ, Check, add_product, add_upper, mirrored, multiply
+from ..solve.gram import READ, Check, add_product, add_upper, mirrored, multiply, rows_at_a_time
 from .side import Side
 
 __all__ = ["Stairs"]
@@ -63,17 +64,16 @@ class Stairs:
         """Return Xᵀ diag(``weight``) X (n, n) in float64, as `gram` does, rows and columns as they stood."""
         n = len(self.place)
         total = torch.zeros(n, n, dtype=torch.float64, device=weight.device)
-        for rows, step in zip(self.rows.split(self._heights), self.steps, strict=True):
-            check()
+        for rows, step in self._read(precise, check):
             p = step.shape[1]
             add_upper(total[:p, :p], step, weight[rows], precise)
-        return mirrored(total).index_select(0, self.place).index_select(1, self.place)
+        total = mirrored(total).index_select(0, self.place)  # by one name: no third of this size at a time
+        return total.index_select(1, self.place)
 
     def product(self, left: Side, weight: Tensor | None, precise: bool, check: Check) -> Tensor:
         """Return leftᵀ diag(``weight``) X (a, n) in float64 for few columns ``left`` (k, a), as `product` does."""
         total = torch.zeros(left.shape[1], len(self.place), dtype=torch.float64, device=left.device)
-        for rows, step in zip(self.rows.split(self._heights), self.steps, strict=True):
-            check()
+        for rows, step in self._read(precise, check):
             mine = total[:, : step.shape[1]]
             add_product(mine, left.at(rows), step, None if weight is None else weight[rows], precise)
         return total.index_select(1, self.place)
@@ -82,10 +82,18 @@ class Stairs:
         """Return X ``matrix`` (k, m) for (n, m) in the rows' dtype, rows and columns as they stood."""
         ordered = matrix.index_select(0, self.place.argsort())
         result = matrix.new_empty(len(self.rows), matrix.shape[1])
-        for rows, step in zip(self.rows.split(self._heights), self.steps, strict=True):
+        for rows, step in self._steps:
             result.index_copy_(0, rows, multiply(step, ordered[: step.shape[1]]))
         return result
 
+    def _read(self, precise: bool, check: Check) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield numbers of rows (r,) and the rows (r, p) of a step, as many at a time as a product reads."""
+        height = rows_at_a_time(precise)
+        for rows, step in self._steps:
+            for some, read in zip(rows.split(height), step.split(height), strict=True):
+                check()
+                yield some, read
+
     @property
-    def _heights(self) -> list[int]:
-        return [len(step) for step in self.steps]
+    def _steps(self) -> Iterator[tuple[Tensor, Tensor]]:
+        return zip(self.rows.split([len(step) for step in self.steps]), self.steps, strict=True)

@@ -20,6 +20,7 @@ __all__ = [
     "multiply",
     "padded",
     "product",
+    "rows_at_a_time",
 ]
 
 CHUNK = 2048
@@ -68,7 +69,7 @@ def gram(rows: Rows, *, weight: Tensor | None = None, precise: bool = False, che
     """
     k, n = rows.shape
     total = torch.zeros(n, n, dtype=torch.float64, device=rows.device)
-    read = _read(precise)
+    read = rows_at_a_time(precise)
     for start in range(0, k, read):
         check()
         add_upper(total, rows[start : start + read], None if weight is None else weight[start : start + read], precise)
@@ -123,7 +124,7 @@ def product(
     if right.shape[1] < left.shape[1]:
         return product(right, left, weight=weight, precise=precise, check=check).mT.contiguous()
     total = torch.zeros(left.shape[1], right.shape[1], dtype=torch.float64, device=left.device)
-    read = _read(precise)
+    read = rows_at_a_time(precise)
     for start in range(0, left.shape[0], read):
         check()
         chunk = slice(start, start + read)
@@ -157,8 +158,9 @@ def multiply(rows: Tensor, matrix: Tensor) -> Tensor:
     return result
 
 
-def _read(precise: bool) -> int:
-    return READ // 4 if precise else READ  # half as many bytes in float64, which also needs a copy
+def rows_at_a_time(precise: bool) -> int:
+    """Return how many rows a product reads: with half as many bytes in float64, which also needs a copy."""
+    return READ // 4 if precise else READ
 
 
 def _in(chunk: Tensor, precise: bool) -> Tensor:

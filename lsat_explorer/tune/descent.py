@@ -88,9 +88,7 @@ def descend(problem: Problem, omega: Omega | None, rule: Rule, memory: Memory | 
     point: Point
     precise = False
     if memory is None:
-        start = problem.start(omega)
-        last, gradient = start_iterate(problem, start, rule.max_iterations)
-        point = start.settled()
+        point, last, gradient = start_iterate(problem, problem.start(omega), rule.max_iterations)
         t = rule.first_step(max((float(g.abs().max()) for g in gradient.values()), default=0.0))
         last = replace(last, step=t, seconds=time.perf_counter() - began)
         yield replace(last, memory=_memory(last, gradient, t, precise))
@@ -114,15 +112,16 @@ def descend(problem: Problem, omega: Omega | None, rule: Rule, memory: Memory | 
                 change = replace(change, curvature=_inner(problem, trial, point, after, gradient))
                 last = _accept(problem, point, trial, gradient, after, t, last.number + 1)
                 point, gradient, t = trial.settled(), after, rule.after(change, True)
+                del trial
             else:
                 # A gradient that is not finite leaves nowhere to go from its point.
                 last = _reject(last, t, math.inf if after else trial.objective)
+                del trial  # what comes next takes its memory
                 if problem.precision is SINGLE and abs(change.decrease) <= floor:
                     problem, point, gradient = sharpened(problem, point)
                     last, precise = restated(last, point), True
                 else:
                     t = rule.after(change, False)
-            del trial  # the next one takes its memory
             last = replace(last, status=_status(last, rule))
         last = replace(last, seconds=time.perf_counter() - began)
         yield replace(last, memory=_memory(last, gradient, t, precise))
@@ -151,8 +150,8 @@ def _slope_if_taken(
     return after
 
 
-def start_iterate(problem: Problem, point: Evaluation, max_iterations: int) -> tuple[Iterate, Omega]:
-    """Return the starting point as an iterate, with its gradient."""
+def start_iterate(problem: Problem, point: Evaluation, max_iterations: int) -> tuple[Evaluation, Iterate, Omega]:
+    """Return the starting point, settled, then as an iterate, and its gradient."""
     finite = math.isfinite(point.objective)
     gradient = problem.gradient(point, beside=True) if finite else {}
     finite = finite and math.isfinite(norm(list(gradient.values())))
@@ -163,7 +162,7 @@ def start_iterate(problem: Problem, point: Evaluation, max_iterations: int) -> t
         status = Status.CONVERGED
     elif max_iterations == 0:
         status = Status.MAX_ITERATIONS
-    return replace(describe(problem, point, gradient, 0, math.nan), status=status), gradient
+    return point.settled(), replace(describe(problem, point, gradient, 0, math.nan), status=status), gradient
 
 
 def sharpened(problem: Problem, point: Point) -> tuple[Problem, Evaluation, Omega]:

@@ -220,11 +220,11 @@ class Grid(Method):
             raise ValueError(f"Grid tunes one number, but {names} is tuned: hold the others with Frozen().")
         name = problem.tuned[0]
         if memory is None:
-            first, _ = start_iterate(problem, problem.evaluate(omega), self.points)
+            _, first, _ = start_iterate(problem, problem.evaluate(omega), self.points)
             yield self._running(search, first)
         for value in np.linspace(self.low, self.high, self.points)[search.count - 1 :]:
             point = problem.evaluate({**omega, name: omega[name] + torch.as_tensor(value)})
-            iterate, _ = start_iterate(problem, point, self.points)
+            _, iterate, _ = start_iterate(problem, point, self.points)
             best = search.best
             assert best is not None
             better = point.objective < best.objective

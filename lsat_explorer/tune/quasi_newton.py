@@ -72,9 +72,8 @@ class LBFGS(Method):
         """Yield the solved starting point, then one iterate an evaluation; the last has a final status."""
         began = time.perf_counter()
         if memory is None:
-            start = problem.start(omega)
-            last, gradient = start_iterate(problem, start, self.max_iterations)
-            point: Point = start.settled()
+            point: Point
+            point, last, gradient = start_iterate(problem, problem.start(omega), self.max_iterations)
             if not problem.tuned:
                 yield replace(last, seconds=time.perf_counter() - began)
                 return
