@@ -112,8 +112,8 @@ class ChunkRows(RowsHere):
         return Moving(omega)
 
     def predict(self, moving: Moving, theta: Tensor) -> Tensor:
-        """Return X θ (N, m) in the rows' dtype."""
-        result = torch.empty(len(self), theta.shape[1], dtype=self.dtype, device=self._device)
+        """Return X θ (N, m) in the dtype of products."""
+        result = torch.empty(len(self), theta.shape[1], dtype=self.products, device=self._device)
         for cut, part in self._parts():
             result[cut] = part.predict(part.moving(moving.omega), theta)
         return result

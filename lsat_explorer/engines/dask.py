@@ -87,12 +87,12 @@ class DaskRows(RowSums):
         return Moving(omega)
 
     def predict(self, moving: Moving, theta: Tensor) -> Tensor:
-        """Return X θ (N, m) in the rows' dtype."""
+        """Return X θ (N, m) in the dtype of products."""
         return torch.cat(self._each("predict", moving, lambda cut: (theta,)))
 
     def transposed(self, moving: Moving, rows: Tensor) -> Tensor:
         """Return Xᵀ ``rows`` (n, m) in float64 from (N, m) rows."""
-        rows = rows.to(self.dtype)
+        rows = rows.to(self.products)
         return self._sum("transposed", moving, lambda cut: (rows[cut],))
 
     def chunks(self, moving: Moving) -> Iterator[tuple[slice, Tensor]]:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..model.piece import Omega, prefixed, within
 from ..model.prepared import Block, Prepared
-from ..solve.gram import CHUNK, READ, Rows, gram, multiply, product
+from ..solve.gram import CHUNK, Rows, gram, multiply, product, rows_at_a_time
 from ..solve.precision import Precision
 from .here import RowsHere, Sums
 from .moving import Factors, Moving, pull_back, transformed
@@ -155,9 +155,11 @@ class MemoryRows(RowsHere):
         return blocks if self.moves or self._together is None else [self._together[:, : self.shape[0]]]
 
     def predict(self, moving: Moving, theta: Tensor) -> Tensor:
-        """Return X θ (N, m) in the rows' dtype."""
+        """Return X θ (N, m) in the dtype of products."""
         self._check()
-        theta = theta.to(self.dtype)
+        theta = theta.to(self.products)
+        if self.products is not self.dtype:
+            return self._predict_read(Side(self._side(moving)), theta)
         if self._together is not None and not self.moves:
             return multiply(self._side(moving)[0], theta)
         blocks = self._blocks(moving)
@@ -183,7 +185,8 @@ class MemoryRows(RowsHere):
         loaded again give the same bits.
         """
         blocks = self._blocks(moving)
-        again = self._again() if self.still and (weighed or self._wide(blocks)) else None
+        repeated = self.still and (weighed or self._wide(blocks)) and self.products is self.dtype
+        again = self._again() if repeated else None
         if not isinstance(again, Stairs):
             return self.predict(moving, theta)
         self._check()
@@ -197,16 +200,16 @@ class MemoryRows(RowsHere):
         return [name for name in self.still if blocks[name].shape[1] >= _WIDE]
 
     def _predict_read(self, side: Side, theta: Tensor) -> Tensor:
-        """Return X θ of rows that are computed as they are read."""
-        result = theta.new_empty(len(self), theta.shape[1])
-        for start in range(0, len(self), READ):
+        """Return X θ of rows that are computed, or converted, as they are read."""
+        result, read = theta.new_empty(len(self), theta.shape[1]), rows_at_a_time(self._precise)
+        for start in range(0, len(self), read):
             self._check()
-            torch.mm(side[start : start + READ], theta, out=result[start : start + READ])
+            torch.mm(side[start : start + read].to(theta.dtype), theta, out=result[start : start + read])
         return result
 
     def transposed(self, moving: Moving, rows: Tensor) -> Tensor:
         """Return Xᵀ ``rows`` (n, m) in float64 from (N, m) rows."""
-        rows = rows.to(self.dtype)
+        rows = rows.to(self.products)
         blocks = self._side(moving)
         return torch.cat([b.transposed_times(rows) if isinstance(b, Thin) else self._product(b, rows) for b in blocks])
 

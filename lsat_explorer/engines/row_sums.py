@@ -72,6 +72,11 @@ class RowSums(ABC):
     def __len__(self) -> int:
         return len(self.targets)
 
+    @property
+    def products(self) -> torch.dtype:
+        """In which products are taken."""
+        return torch.float64 if self._precise else self.dtype
+
     def precisely(self) -> Self:
         """Return the same rows, every product of which is taken in float64."""
         other = copy(self)
@@ -90,7 +95,7 @@ class RowSums(ABC):
 
     @abstractmethod
     def predict(self, moving: Moving, theta: Tensor) -> Tensor:
-        """Return X θ (N, m) in the rows' dtype."""
+        """Return X θ (N, m) in the dtype of products."""
 
     def fitted(self, moving: Moving, theta: Tensor, weighed: bool) -> Tensor:
         """Return X θ (N, m) of rows whose normal equations are formed anew at each ω; ``weighed``: of tuned weights."""
