@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
@@ -12,22 +12,13 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from lsat_explorer.data.on_disk import RowsApart
+from lsat_explorer.data.described import RowsDescribed
 from lsat_explorer.data.tables import Column, check_finite, fitting, read_table, shown
 
 __all__ = ["Partitions", "RowsOnWorkers", "is_dask"]
 
-_DESCRIBED: set[Any] = {
-    *(
-        getattr(Tensor, name).__get__
-        for name in ("shape", "dtype", "device", "ndim", "layout", "requires_grad", "is_cuda")
-    ),
-    *(getattr(Tensor, name) for name in ("dim", "size", "numel", "element_size", "is_floating_point", "__len__")),
-}
-"""What is known of rows without looking at one."""
 
-
-class RowsOnWorkers(RowsApart):
+class RowsOnWorkers(RowsDescribed):
     """Rows (N, d) in partitions of dask; no memory is taken for them here.
 
     Partitions are asked of dask's present client, or computed here where there is none. Whatever is done with all of
@@ -51,68 +42,22 @@ class RowsOnWorkers(RowsApart):
     @staticmethod
     def __new__(cls, parts: Sequence[Any], counts: Sequence[int], width: int, dtype: np.dtype) -> RowsOnWorkers:
         """Describe the rows."""
-        kind = torch.from_numpy(np.empty(0, dtype)).dtype
-        rows = torch.Tensor._make_wrapper_subclass(cls, (sum(counts), width), dtype=kind)
+        rows = RowsDescribed.described(cls, (sum(counts), width), dtype)
         rows.parts, rows.edges = list(parts), np.concatenate([[0], np.cumsum(counts)])
         return rows
 
-    def __init__(self, *_: Any, **__: Any) -> None:
-        super().__init__()
-
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
         return f"RowsOnWorkers({len(self):,} rows, {self.shape[1]:,} columns, {len(self.parts):,} parts)"
-
-    @classmethod
-    def __torch_function__(
-        cls, function: Callable[..., Any], types: Any, given: Sequence[Any] = (), named: Any = None
-    ) -> Any:
-        """Answer what the shape and type tell; index by reading; do all else with the rows here."""
-        if function is Tensor.__getitem__:
-            return given[0]._at(given[1])
-        if function in _DESCRIBED:
-            with torch._C.DisableTorchFunctionSubclass():
-                return function(*given, **(named or {}))
-        return cls.__torch_dispatch__(function, types, given, named)
-
-    @classmethod
-    def __torch_dispatch__(  # type: ignore[override]
-        cls, function: Callable[..., Any], types: Any, given: Sequence[Any] = (), named: Any = None
-    ) -> Any:
-        """Call a function with the rows here."""
-        here = (one.read(slice(None)) if isinstance(one, RowsOnWorkers) else one for one in given)
-        return function(*here, **(named or {}))
 
     @property
     def cuts(self) -> list[slice]:
         """The rows of each part."""
         return [slice(int(start), int(stop)) for start, stop in pairwise(self.edges)]
 
-    def read(self, rows: slice, out: Tensor | None = None) -> Tensor:
-        """Return consecutive rows (r, d), the first rows of ``out`` where it is given."""
-        start, stop, _ = rows.indices(len(self))
-        found = self._chosen(np.arange(start, max(start, stop)))
-        return found if out is None else out[: len(found)].copy_(found)
-
-    def take(self, chosen: Tensor) -> Tensor:
-        """Return the rows with these ascending numbers (r,)."""
-        return self._chosen(chosen.numpy())
-
     def passes(self) -> Iterator[tuple[int, Tensor]]:
         """Yield the number of the first row of each part, and its rows (r, d)."""
         for cut in self.cuts:
             yield cut.start, self.read(cut)
-
-    def _at(self, index: Any) -> Tensor:
-        """Return what indexing with ``index`` gives, of its first dimension only what is asked for."""
-        whole = index if isinstance(index, tuple) else (index,)
-        if whole[0] is Ellipsis or whole[0] is None:
-            return self.read(slice(None))[index]
-        numbers = torch.arange(len(self))[whole[0]]
-        if isinstance(whole[0], slice) and numbers.ndim == 1 and (whole[0].step or 1) > 0:
-            return self._chosen(numbers.numpy(), whole[1:])
-        rows, place = np.unique(numbers.reshape(-1).numpy(), return_inverse=True)
-        found = self._chosen(rows)[torch.from_numpy(place)].reshape(*numbers.shape, self.shape[1])
-        return found[(*(slice(None),) * numbers.ndim, *whole[1:])]
 
     def _chosen(self, numbers: np.ndarray, columns: tuple[Any, ...] = ()) -> Tensor:
         """Return some columns of the rows with these ascending numbers, fetched from their parts at once."""
