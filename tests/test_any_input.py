@@ -58,7 +58,7 @@ def attempt(work: Callable[[], Any], *, may_refuse: bool, others: tuple[str, ...
 # --- what is drawn ---------------------------------------------------------------------------------------------------
 
 DTYPES = ("f8", "f4", "f2", ">f8", ">f4", "i1", "i4", "i8", "u1", "?", "O", "longdouble")
-LAYOUTS = ("C", "F", "reversed", "every other", "read-only", "frame", "tensor", "list")
+LAYOUTS = ("C", "F", "reversed", "every other", "read-only", "frame", "tensor", "list", "sparse")
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,8 @@ class Drawn:
                 "far": X[:, column] + 1e6 * 10.0 ** self.scales[column],
             }[kind]
         kind = np.dtype("f8" if self.dtype == "longdouble" else self.dtype).kind
+        if self.layout == "sparse" and self.seed % 2:
+            X[random.random(X.shape) < 0.6] = 0.0
         if kind in "iu":
             low, high = np.iinfo(self.dtype).min, np.iinfo(self.dtype).max
             X = np.clip(np.rint(3 * X), max(low, -(2**40)), min(high, 2**40))
@@ -153,6 +155,8 @@ def formed(X: np.ndarray, layout: str) -> Any:
         return pd.DataFrame(X.astype(X.dtype.newbyteorder("=")), columns=pd.Index(names, dtype=object))
     if layout == "tensor" and X.dtype.kind in "biuf" and X.dtype.itemsize <= 8:
         return torch.from_numpy(X.astype(X.dtype.newbyteorder("=")))
+    if layout == "sparse" and X.dtype.kind in "biuf" and X.dtype.itemsize <= 8 and X.dtype.name != "float16":
+        return sparse.csr_array(X.astype(X.dtype.newbyteorder("=")))
     return X.tolist() if layout == "list" else X
 
 

@@ -15,7 +15,7 @@ import hostile
 import lsat_explorer as lsat
 from cases import LABELS, REGRESSION, RIDGE, ROWS, X, Y, classifier, regressor
 from lsat_explorer import model
-from lsat_explorer.estimators import base
+from lsat_explorer.engines import sparse as engine
 
 pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 QUICK = RIDGE.replace(method=lsat.LineSearch(max_iterations=2))
@@ -74,11 +74,44 @@ def test_case_14_an_estimator_of_no_or_one_iteration_is_a_fit(most: int) -> None
     assert np.isfinite(found.predict(X)).all()
 
 
-def test_case_15_sparse_rows_that_would_take_much_memory_are_refused_before_they_do() -> None:
-    wide = sparse.random_array((20_000, 20_000), density=1e-6, format="csr", rng=np.random.default_rng(0))
-    assert base._MOST_DENSE < 20_000 * 20_000 * 8
-    with pytest.raises(ValueError, match=r"X is sparse with shape \(20000, 20000\), and would take 3.0 GiB dense"):
-        regressor(wide, np.arange(20_000.0))
+@pytest.fixture
+def largest(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of entries of what was made dense."""
+    sizes = [0]
+    for kind in (sparse.csr_array, sparse.csc_array, sparse.coo_array):
+
+        def watched(given: Any, *how: Any, _toarray: Any = kind.toarray, **named: Any) -> Any:
+            sizes.append(int(np.prod(given.shape)))
+            return _toarray(given, *how, **named)
+
+        monkeypatch.setattr(kind, "toarray", watched)
+    return sizes
+
+
+@pytest.mark.parametrize("held", [None, 0.25])
+@pytest.mark.parametrize("weighs", [False, True])
+def test_case_15_an_estimator_never_makes_sparse_rows_dense(
+    held: Any, weighs: bool, largest: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(engine, "AT_ONCE", 2_000)
+    generator = np.random.default_rng(0)
+    thin = sparse.random_array((1_000, 40), density=0.02, format="csr", rng=generator)
+    Z = sparse.csr_array(sparse.hstack([thin, np.ones((1_000, 1))]))
+    weights = generator.uniform(0.5, 2.0, 1_000) if weighs else None
+    outcome = Z @ generator.normal(size=41) + 0.1 * generator.normal(size=1_000)
+    for kind, y, methods in (
+        (lsat.TunedLeastSquaresRegressor, outcome, ["predict"]),
+        (lsat.TunedLeastSquaresClassifier, outcome > 0, ["decision_function", "predict_proba", "predict_log_proba"]),
+    ):
+        dense = kind(validation=held, random_state=0).fit(Z.toarray(), y, sample_weight=weights)
+        expected = {name: getattr(dense, name)(Z.toarray()) for name in methods}
+        score = dense.score(Z.toarray(), y, weights)
+        del largest[1:]
+        found = kind(validation=held, random_state=0).fit(Z, y, sample_weight=weights)
+        for name in methods:
+            np.testing.assert_allclose(getattr(found, name)(sparse.csc_array(Z)), expected[name], rtol=0, atol=1e-8)
+        assert abs(found.score(Z, y, weights) - score) < 1e-8
+        assert max(largest) < Z.shape[0] * Z.shape[1] / 10
 
 
 def test_case_17_an_estimator_names_a_device_that_holds_nothing_or_is_not_there_once() -> None:

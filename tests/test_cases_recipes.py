@@ -12,6 +12,7 @@ from scipy import sparse
 import hostile
 import lsat_explorer as lsat
 from cases import DATA, LABELS, QUICK, RIDGE, ROWS, X, Y, data_of, model_of
+from lsat_explorer.data.sparse_rows import RowsSparse
 
 data_ways = pytest.mark.parametrize("entry", DATA.values(), ids=DATA)
 
@@ -130,13 +131,19 @@ def test_case_14_convergence_at_the_last_iteration_is_convergence(method: Any) -
 
 
 @pytest.mark.parametrize("form", [sparse.csr_array, sparse.coo_array, sparse.csc_matrix])
-def test_case_15_sparse_rows_are_refused_by_data_with_what_to_do(form: Any) -> None:
-    with pytest.raises(ValueError, match=r"X is a sparse matrix, expected a dense one; pass X.toarray\(\)"):
-        lsat.Data.from_arrays(form(X), Y)
+def test_case_15_sparse_rows_with_weights_and_a_constant_fit_as_dense_ones(form: Any) -> None:
+    Z = np.column_stack([np.where(X > 1, X, 0.0), np.ones(ROWS)])
+    recipe = RIDGE.replace(data_weights=lsat.LogWeights(), method=lsat.LineSearch(max_iterations=3))
+    thin = data_of(form(Z))
+    assert isinstance(thin.train.inputs, RowsSparse)
+    dense, found = (lsat.tune(recipe, data, progress=False) for data in (data_of(Z), thin))
+    np.testing.assert_allclose(found.model.predict(form(Z)), dense.model.predict(Z), rtol=0, atol=1e-8)
+    np.testing.assert_allclose(found.iterates[-1].loss, dense.iterates[-1].loss, rtol=1e-8)
+
+
+def test_case_15_sparse_rows_that_stay_where_they_are_and_sparse_tensors_are_refused_by_name() -> None:
     with pytest.raises(ValueError, match=r"training X is a sparse matrix, expected a dense one"):
-        data_of(form(X))
-    with pytest.raises(ValueError, match=r"training X (is a sparse matrix|gives no rows|: the)"):
-        lsat.Data.from_rows((form(X), Y), (form(X), Y))
+        lsat.Data.from_rows((sparse.csr_array(X), Y), (sparse.csr_array(X), Y))
     with pytest.raises(ValueError, match="X is a sparse tensor, expected a dense one"):
         data_of(torch.from_numpy(X).to_sparse())
 

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy import sparse
 
 import lsat_explorer as lsat
 from building import SOON, look
@@ -236,6 +237,25 @@ def test_case_14_a_live_run_ends_with_the_right_words(most: int, words: str, liv
     tuner = live(RIDGE.replace(method=lsat.ProximalGradient(max_iterations=most)), X, outcome)
     assert words in said(tuner)
     assert len(drawn(tuner)) == len(tuner.run.iterates) <= most + 1
+
+
+def test_case_15_views_of_sparse_rows_say_what_those_of_dense_ones_do(live: Live) -> None:
+    Z = np.column_stack([np.where(X > 1, X, 0.0), np.ones(ROWS)])
+    weighted = STEPS.replace(data_weights=lsat.FixedWeights(np.linspace(0.5, 2, ROWS)))
+    dense, thin = (live(weighted, rows, Y).run for rows in (Z, sparse.csr_array(Z)))
+    np.testing.assert_allclose([i.loss for i in thin.iterates], [i.loss for i in dense.iterates], rtol=1e-8)
+    browser = WeightBrowser(thin, order="doubt")  # rows that are gone through are judged once it is asked for
+    browser.wait(SOON)
+    assert browser.picture().startswith(b"\x89PNG")
+    browser.close()
+    for make in (HyperSliders, lambda run: FeaturizerBuilder(run.data), lambda run: GraphEditor(run.data)):
+        views = [make(run) for run in (dense, thin)]
+        for view in views:
+            if not isinstance(view, HyperSliders):
+                view.wait(SOON)
+        assert views[1].picture() == views[0].picture()
+        for view in views:
+            view.close()
 
 
 def test_case_16_views_name_columns_and_rows_as_the_user_does() -> None:

@@ -165,12 +165,6 @@ def test_bad_input_is_refused_in_one_sentence(case):
     sentence(error)
 
 
-def test_a_sparse_matrix_is_refused():
-    sparse = pytest.importorskip("scipy.sparse")
-    with pytest.raises(ValueError, match=r"training X is a sparse matrix.*X\.toarray\(\)"):
-        Data.from_splits((sparse.csr_matrix(X), Y), (X, Y))
-
-
 def test_data_checks_its_parts():
     data = of(X, Y)
     common = {"classes": (0, 1), "feature_names": ("a", "b", "c"), "task": "classification"}

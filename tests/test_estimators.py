@@ -18,7 +18,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import lsat_explorer as lsat
-from lsat_explorer.estimators import base, usual
+from lsat_explorer.estimators import usual
 
 LINEAR = lsat.Concat(features=lsat.Scale(tuned=False), one=lsat.Constant())
 DIAGONAL = lsat.Recipe(regularizer=lsat.Diagonal(block="features"), criterion=lsat.LeaveOneOut())
@@ -214,13 +214,14 @@ def test_weights_are_routed_through_a_search(diabetes):
     np.testing.assert_array_equal(search.predict(X), same.predict(X))
 
 
-def test_a_sparse_table_is_fitted_as_a_dense_one_up_to_a_limit(diabetes, monkeypatch):
+@pytest.mark.parametrize("form", [sparse.csr_array, sparse.csc_matrix, sparse.coo_array, sparse.lil_array])
+def test_a_sparse_table_is_fitted_as_a_dense_one(diabetes, form):
     X, y = diabetes
-    dense, thin = (lsat.TunedLeastSquaresRegressor().fit(x, y) for x in (X, sparse.csr_array(X)))
-    np.testing.assert_array_equal(dense.predict(X), thin.predict(sparse.csc_array(X)))
-    monkeypatch.setattr(base, "_MOST_DENSE", 1000)
-    with pytest.raises(ValueError, match=r"X is sparse with shape \(442, 10\).*TruncatedSVD"):
-        lsat.TunedLeastSquaresRegressor().fit(sparse.csr_array(X), y)
+    dense, thin = (lsat.TunedLeastSquaresRegressor().fit(x, y) for x in (X, form(X)))
+    np.testing.assert_allclose(thin.predict(form(X)), dense.predict(X), rtol=1e-9)
+    np.testing.assert_allclose(thin.coef_, dense.coef_, rtol=1e-6, atol=1e-6)
+    again = pickle.loads(pickle.dumps(thin))
+    np.testing.assert_array_equal(again.predict(form(X)), thin.predict(form(X)))
 
 
 def test_a_pickle_holds_the_fit_and_no_rows(diabetes):

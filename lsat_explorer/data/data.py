@@ -17,8 +17,8 @@ from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.data.partition import partition
 from lsat_explorer.data.parts import check_parts, chosen_inputs, given_splits, joined, read_split
 from lsat_explorer.data.rows import read_rows
+from lsat_explorer.data.sparse_rows import table_of
 from lsat_explorer.data.split import SPLITS, Split, counted
-from lsat_explorer.data.tables import read_table
 
 __all__ = ["Data", "Split"]
 
@@ -102,8 +102,9 @@ class Data:
         Parameters
         ----------
         X
-            Inputs (N, d): numpy, torch, pandas, polars or lists; images (N, h, w) with `image_shape`. float32
-            stays float32, all other numbers become float64. Copied, never modified.
+            Inputs (N, d): numpy, torch, pandas, polars or lists, or a sparse matrix of scipy, which stays sparse;
+            images (N, h, w) with `image_shape`. float32 stays float32, all other numbers become float64. Copied, never
+            modified.
         y
             Labels (N,), or targets (N,) or (N, m).
         validation, test, final
@@ -138,7 +139,7 @@ class Data:
         >>> Data.from_arrays(X, ["even", "odd"] * 10, name="numbers")
         Data(numbers: 10 training, 6 validation, 4 test rows, 2 features, 2 classes)
         """
-        table = read_table(X, y, rows=rows, image_shape=image_shape)
+        table = table_of(X, y, rows=rows, image_shape=image_shape)
         task = infer_task(table.outcome, task)
         codes = strata(table.outcome) if task == "classification" else None
         parts = partition(len(table), codes, validation=validation, test=test, final=final, seed=seed)

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
-__all__ = ["column_of", "frame_of", "index_of"]
+__all__ = ["column_of", "frame_of", "index_of", "rows_at"]
 
 
 def frame_of(table: Any) -> tuple[tuple[str, ...], np.ndarray] | None:
@@ -76,3 +77,9 @@ def _seen(table: Any) -> tuple[Any, tuple[str, ...]]:
     except DuplicateError:  # pandas has columns of one name, which are told apart by their places
         found, names = nw.from_native(table.set_axis(range(table.shape[1]), axis=1)), table.columns
     return found, tuple(str(name) for name in names)
+
+
+def rows_at(inputs: Any, positions: np.ndarray) -> Any:
+    """Return a copy of the rows of an array (N, d) at these positions, in order in memory, or of a sparse matrix."""
+    found = inputs[positions]
+    return found if sparse.issparse(found) else np.ascontiguousarray(found)

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Literal, get_args
 
 import numpy as np
+from scipy import sparse
 
 from lsat_explorer.data.tables import Table, shown
 
@@ -33,7 +34,7 @@ def fill_missing(tables: Mapping[str, Table], missing: Missing) -> tuple[dict[st
     Raises
     ------
     ValueError
-        For another word, and for a column of which no training row has a number.
+        For another word, for sparse inputs, and for a column of which no training row has a number.
     """
     if missing not in get_args(Missing):
         raise ValueError(
@@ -42,6 +43,11 @@ def fill_missing(tables: Mapping[str, Table], missing: Missing) -> tuple[dict[st
     if missing == "refuse":
         return dict(tables), None
     train = tables["train"]
+    if sparse.issparse(train.inputs):
+        raise ValueError(
+            f"missing is {missing!r} and X is sparse, whose entries are numbers or zero; fill them before, as "
+            "SimpleImputer of scikit-learn does, and leave missing out"
+        )
     absent = np.flatnonzero(np.isnan(train.inputs).all(0))
     if len(absent):
         name = f" ({shown(train.names[absent[0]])})" if train.names else ""

@@ -13,8 +13,9 @@ from torch import Tensor
 from lsat_explorer.data.images import check_image_shape
 from lsat_explorer.data.labels import Task
 from lsat_explorer.data.missing import Missing, fill_missing
+from lsat_explorer.data.sparse_rows import table_of
 from lsat_explorer.data.split import SPLITS, Split, make_splits, positions
-from lsat_explorer.data.tables import Table, default_names, read_table, shown
+from lsat_explorer.data.tables import Table, default_names, shown
 
 __all__ = ["check_parts", "chosen_inputs", "given_splits", "joined", "read_split"]
 
@@ -35,7 +36,7 @@ def read_split(split: str, pair: Any, image_shape: Sequence[int] | None) -> Tabl
     """
     if not isinstance(pair, tuple | list) or len(pair) != 2:
         raise ValueError(f"{split} is a {type(pair).__name__}, expected a pair (X, y); pass {split}=(X, y)")
-    table = read_table(*pair, image_shape=image_shape, split=SPLITS[split])
+    table = table_of(*pair, image_shape=image_shape, split=SPLITS[split])
     return table.take(np.arange(len(table)))
 
 

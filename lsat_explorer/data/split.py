@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from lsat_explorer.data.labels import Encoder, Task
+from lsat_explorer.data.sparse_rows import as_rows, check_entries
 from lsat_explorer.data.tables import Column, Table, check_finite, numbers, shown
 
 __all__ = ["SPLITS", "Split", "counted", "make_splits", "positions"]
@@ -121,7 +122,7 @@ def make_splits(
         word = SPLITS[split]
         _check_columns(train, table, word)
         if not finite:
-            check_finite(table.inputs, f"{word} X", table.rows, table.names, fill=_FILL)
+            check_entries(table.inputs, f"{word} X", table.rows, table.names, fill=_FILL)
     if len({table.inputs.dtype for table in tables.values()}) > 1:
         tables = {split: replace(table, inputs=table.inputs.astype(np.float64)) for split, table in tables.items()}
     if task == "regression":
@@ -158,7 +159,7 @@ def _regression(table: Table, word: str, train: Column) -> Split:
     values = values.astype(np.float64)
     check_finite(values, f"{word} y", table.rows)
     targets = torch.from_numpy(values.reshape(len(values), -1).copy())
-    return Split(torch.from_numpy(table.inputs), targets, values, table.rows)
+    return Split(as_rows(table.inputs), targets, values, table.rows)
 
 
 def _classification(table: Table, word: str, encoder: Encoder) -> Split:
@@ -169,7 +170,7 @@ def _classification(table: Table, word: str, encoder: Encoder) -> Split:
     codes = encoder.encode(table.outcome, table.rows, f"{word} y")
     targets = torch.zeros(len(codes), len(encoder.classes), dtype=torch.float64)
     targets[torch.arange(len(codes)), torch.from_numpy(codes)] = 1.0
-    return Split(torch.from_numpy(table.inputs), targets, encoder.labels(codes), table.rows)
+    return Split(as_rows(table.inputs), targets, encoder.labels(codes), table.rows)
 
 
 def _check_covered(validation: Split, encoder: Encoder) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from lsat_explorer.data.foreign import column_of, frame_of, index_of
+from lsat_explorer.data.foreign import column_of, frame_of, index_of, rows_at
 
 __all__ = [
     "LARGEST",
@@ -53,18 +53,18 @@ class Column:
 class Table:
     """Rows ready to be divided: inputs (N, d) float32 or float64, outcomes, the user's row index (N,), column names."""
 
-    inputs: np.ndarray
+    inputs: Any
     outcome: Column
     rows: np.ndarray
     names: tuple[str, ...] | None
 
     def __len__(self) -> int:
-        return len(self.inputs)
+        return len(self.rows)
 
     def take(self, positions: np.ndarray) -> Table:
         """Copy of the rows at these positions."""
         outcome = replace(self.outcome, values=self.outcome.values[positions])
-        return Table(np.ascontiguousarray(self.inputs[positions]), outcome, self.rows[positions], self.names)
+        return Table(rows_at(self.inputs, positions), outcome, self.rows[positions], self.names)
 
 
 def read_table(X: Any, y: Any, *, rows: Any = None, image_shape: Sequence[int] | None = None, split: str = "") -> Table:

@@ -10,6 +10,7 @@ import torch
 from torch import Tensor
 
 from ..data.on_disk import RowsApart
+from ..data.sparse_rows import RowsSparse
 from ..model.piece import Omega
 from ..model.prepared import Prepared
 from ..solve.precision import Precision
@@ -55,7 +56,7 @@ class ChunkRows(RowsHere):
     ) -> None:
         how: dict[str, Any] = {"precision": precision, "device": device, "log_weight": log_weight, "check": check}
         super().__init__(prepared.columns(), moving, targets, **how)
-        self._inputs = inputs
+        self._inputs, self.sparse = inputs, isinstance(inputs, RowsSparse)
         self._rows, reads = rows, rows * ahead
         self._reads = [slice(start, min(start + reads, len(inputs))) for start in range(0, len(inputs), reads)]
         self._prepared, self._held, self._moving = prepared, omega, moving

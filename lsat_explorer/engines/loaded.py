@@ -10,15 +10,17 @@ from torch import Tensor
 
 from ..data.data import Split
 from ..data.on_disk import RowsApart
+from ..data.sparse_rows import RowsSparse
 from ..model.engines import Chunks, Dask, Engine, Memory
 from ..model.piece import Omega
-from ..model.prepared import Prepared
+from ..model.prepared import Featurizer, Prepared
 from ..solve.gram import CHUNK
 from ..solve.precision import Precision
 from .chunks import ChunkRows
 from .dask import DaskRows
 from .memory import MemoryRows, never
 from .row_sums import RowSums
+from .sparse import SparseRows, is_columnwise
 
 __all__ = ["load_rows", "rows_to_prepare"]
 
@@ -28,6 +30,9 @@ the most chunks that are read at a time."""
 
 _PREPARED = 100_000
 """Most rows that a featurizer is prepared on where they come in chunks, or are with workers."""
+
+_SPARSE = Chunks(memory="256 MB")
+"""How sparse rows are gone through whose features are not."""
 
 
 def load_rows(
@@ -42,6 +47,10 @@ def load_rows(
     **options: Any,
 ) -> RowSums:
     """Return the rows; the arguments are those of `MemoryRows`."""
+    if isinstance(inputs, RowsSparse) and isinstance(engine, Memory):
+        if options["device"].type == "cpu" and is_columnwise(prepared, omega):
+            return SparseRows(prepared, inputs, targets, omega, moves, **options)
+        engine = _SPARSE
     if isinstance(engine, Dask):
         make = partial(_part, engine.each(), prepared, omega, moves, seldom, options["precision"], options["device"])
         return DaskRows(engine, make, prepared.columns(), moves, inputs, targets, **options)
@@ -77,17 +86,24 @@ def _part(
     return load_rows(engine, prepared, inputs, targets, omega, moves, seldom, **how)
 
 
-def rows_to_prepare(engine: Engine | str, train: Split, seed: int) -> tuple[Tensor, Tensor]:
+def rows_to_prepare(
+    engine: Engine | str, train: Split, seed: int, featurizer: Featurizer | None = None
+) -> tuple[Tensor, Tensor]:
     """Return the rows that a featurizer is prepared on: all, or some at random where there may be too many to hold.
 
-    Their number is 100,000, or as many as the memory for a chunk has room for, but no fewer than 2,000.
+    Their number is 100,000, or as many as the memory for a chunk has room for, but no fewer than 2,000. Sparse rows are
+    all given, as a sparse tensor, where the ``featurizer`` takes one, and else are made dense.
     """
-    if not isinstance(engine, Chunks | Dask):
-        return train.inputs, train.targets
     inputs, count = train.inputs, _PREPARED
+    if isinstance(inputs, RowsSparse):
+        if featurizer is not None and featurizer.takes_sparse():
+            return inputs.tensor(), train.targets
+        engine = _SPARSE if isinstance(engine, Memory) else engine
+    elif not isinstance(engine, Chunks | Dask):
+        return inputs, train.targets
     if isinstance(engine, Chunks) and engine.memory is not None:  # in their own type, and as float64 twice
         count = min(max(engine.rows_of(inputs.shape[1] * (inputs.element_size() + 16)), _PREPARED // 50), count)
     if len(train) <= count:
-        return inputs, train.targets
+        return inputs.take(torch.arange(len(train))) if isinstance(inputs, RowsSparse) else inputs, train.targets
     chosen = torch.randperm(len(train), generator=torch.Generator().manual_seed(seed))[:count].sort().values
     return inputs.take(chosen) if isinstance(inputs, RowsApart) else inputs[chosen], train.targets[chosen]

@@ -49,6 +49,9 @@ class RowSums(ABC):
         Called between chunks of rows; raises `Interrupted` to end the work.
     """
 
+    sparse = False
+    """Whether the inputs are sparse, so that all features at once may take far more."""
+
     def __init__(
         self,
         columns: dict[str, slice],

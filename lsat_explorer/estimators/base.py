@@ -7,13 +7,13 @@ from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from ..data.data import Data
 from ..data.labels import Task
+from ..data.sparse_rows import check_entries, read_sparse
 from ..data.tables import check_finite, default_names
 from ..model.recipe import Recipe
 from ..tune.iterate import Status
@@ -27,8 +27,6 @@ from .usual import SHARE, divided, relative, usual_recipe, usual_regularizer
 
 __all__ = ["TunedLeastSquares"]
 
-_MOST_DENSE = 2**30
-"""Bytes that a sparse X may take once it is dense."""
 _KINDS: dict[str, Any] = {"accept_sparse": ["csr", "csc", "coo"], "dtype": [np.float64, np.float32]}
 _NESTED = "recipe__"
 
@@ -97,13 +95,13 @@ class TunedLeastSquares(BaseEstimator):
 
         return Explorer(self.run_)
 
-    def _fit(self, X: Any, y: Any, inputs: np.ndarray, targets: np.ndarray, weights: Any, classes: Any) -> None:
+    def _fit(self, X: Any, y: Any, inputs: Any, targets: np.ndarray, weights: Any, classes: Any) -> None:
         """Tune on rows that are read and have positive weights."""
-        rows = len(inputs)
+        rows = inputs.shape[0]
         task: Task = "regression" if classes is None else "classification"
         total = float(rows if weights is None else weights.sum())
         feature_names = tuple(map(str, getattr(self, "feature_names_in_", default_names(inputs.shape[1], None))))
-        check_finite(inputs, "X", row_names(X, rows), feature_names)
+        check_entries(inputs, "X", row_names(X, rows), feature_names)
         check_finite(targets, "y", row_names(X, rows))
         recipe, seed = self._chosen(usual_recipe(task, rows, self.validation, total))
         share = self.validation if self.validation is not None else SHARE
@@ -157,16 +155,16 @@ class TunedLeastSquares(BaseEstimator):
             recipe = recipe.replace(seed=seed_of(self.random_state))
         return recipe, recipe.seed % 2**32
 
-    def _read(self, X: Any) -> np.ndarray:
-        """Return the rows to predict as a plain checked array."""
+    def _read(self, X: Any) -> Any:
+        """Return the rows to predict as a plain checked array, or as a sparse matrix by rows."""
         with explained(X):
-            return _dense(validate_data(self, readable(X), reset=False, **_KINDS))
+            return _by_rows(validate_data(self, readable(X), reset=False, **_KINDS))
 
-    def _read_both(self, X: Any, y: Any, **how: Any) -> tuple[np.ndarray, np.ndarray]:
-        """Return the rows to fit and their outcomes as plain checked arrays."""
+    def _read_both(self, X: Any, y: Any, **how: Any) -> tuple[Any, np.ndarray]:
+        """Return the rows to fit, as `_read` does, and their outcomes as a plain checked array."""
         with explained(X, y, labels=not how):
             X, y = validate_data(self, readable(X), readable(y, "y"), ensure_min_samples=2, **_KINDS, **how)
-        return _dense(X), y
+        return _by_rows(X), y
 
     def _outputs(self, X: Any) -> np.ndarray:
         """Return φ(x)ᵀθ (N, m)."""
@@ -198,7 +196,7 @@ class TunedLeastSquares(BaseEstimator):
         return tags
 
 
-def read_weights(sample_weight: Any, X: np.ndarray) -> tuple[np.ndarray | None, Any]:
+def read_weights(sample_weight: Any, X: Any) -> tuple[np.ndarray | None, Any]:
     """Return the positive weights, None where all are equal to one, and the rows that have them (N,) or a slice."""
     if sample_weight is None:
         return None, slice(None)
@@ -207,20 +205,13 @@ def read_weights(sample_weight: Any, X: np.ndarray) -> tuple[np.ndarray | None, 
     kept = weights > 0
     if kept.sum() < 2:
         raise ValueError(
-            f"sample_weight leaves {kept.sum()} of {len(X):,} samples with a positive weight, expected two at least."
+            f"sample_weight leaves {kept.sum()} of {len(kept):,} samples with a positive weight, expected two at least."
         )
     rows = slice(None) if kept.all() else kept
     return (None if (weights[rows] == 1).all() else weights[rows]), rows
 
 
-def _dense(X: Any) -> np.ndarray:
-    if not sparse.issparse(X):
-        return np.ascontiguousarray(X)
-    given: Any = X
-    size = int(np.prod(given.shape)) * given.dtype.itemsize
-    if size > _MOST_DENSE:
-        raise ValueError(
-            f"X is sparse with shape {given.shape}, and would take {size / 2**30:.1f} GiB dense, expected at most "
-            f"{_MOST_DENSE / 2**30:.0f}: put TruncatedSVD or SelectKBest before this estimator in a Pipeline."
-        )
-    return np.ascontiguousarray(given.toarray())
+def _by_rows(X: Any) -> Any:
+    """Return an array row after row in memory, or a sparse matrix by rows."""
+    matrix = read_sparse(X, "X")
+    return np.ascontiguousarray(X) if matrix is None else matrix

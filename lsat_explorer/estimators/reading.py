@@ -8,10 +8,10 @@ from typing import Any
 
 import numpy as np
 import torch
-from scipy import sparse
 from sklearn.utils import check_random_state
 
 from ..data.labels import Encoder
+from ..data.sparse_rows import check_entries, read_sparse
 from ..data.tables import check_finite, numbers, plain, read_column, read_inputs, shown
 
 __all__ = ["explained", "explained_weights", "readable", "row_names", "seed_of"]
@@ -48,8 +48,8 @@ def _words(error: Exception) -> str:
 
 def _look(X: Any, y: Any, labels: bool) -> None:
     """Refuse the first entry at fault, as `Data` does."""
-    if sparse.issparse(X):
-        _look_sparse(X)
+    if (matrix := read_sparse(X, "X")) is not None:
+        check_entries(matrix, "X", np.arange(matrix.shape[0]))
     else:
         inputs, names = read_inputs(X, "X")
         check_finite(inputs, "X", row_names(X, len(inputs)), names)
@@ -64,15 +64,6 @@ def _look(X: Any, y: Any, labels: bool) -> None:
     if values.dtype.kind not in "biuf":
         values = numbers(values.reshape(len(values), -1), "y")
     check_finite(values.astype(np.float64), "y", rows)
-
-
-def _look_sparse(X: Any) -> None:
-    found: Any = sparse.csr_array(X).tocoo()
-    if found.dtype.kind != "f":
-        return
-    for row, column, value in zip(*found.coords, found.data, strict=True):
-        if not np.isfinite(value):
-            raise ValueError(f"X has {value} at row {row}, column {column}, expected finite numbers")
 
 
 @contextmanager

@@ -52,8 +52,8 @@ class TunedLeastSquaresRegressor(RegressorMixin, TunedLeastSquares):
     Raises
     ------
     ValueError
-        In ``fit``: for a recipe that does not fit the data, naming the piece, and for a sparse X that takes more than
-        1 GiB once it is dense, which it becomes.
+        In ``fit``: for a recipe that does not fit the data, naming the piece, and for a sparse X of so many columns
+        that the normal equations, which are dense, have no room.
 
     Warns
     -----
@@ -65,6 +65,9 @@ class TunedLeastSquaresRegressor(RegressorMixin, TunedLeastSquares):
     A sample weight counts the row so many times, in the fit, in ψ and without a recipe in the scales of the columns:
     a weight of 2 is the row twice, of which leave-one-out leaves out one copy, and 0 is no row. Divide weights that
     tell how exact a row is by their mean. The features of a recipe of your own are prepared on rows counted once.
+
+    A sparse X stays so where the features shift and scale its columns, as those of no recipe do, and `Identity`,
+    `Scale`, `SelectFeatures` and `Constant`: all is formed from XᵀW²X. Other features are formed some rows at a time.
 
     The tolerance of `LineSearch` and `ProximalGradient` is taken in units of the variance of y, so that those that y is
     measured in do not matter.

@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 import torch
+from scipy import sparse
+from torch import Tensor
 
 from ..data.data import Data
 from ..data.labels import Task
 from ..data.partition import partition
+from ..data.sparse_rows import RowsSparse, as_rows
 from ..data.split import Split
 from ..model.choices import Criterion, Method
 from ..model.featurizers import Concat, Constant, Scale
@@ -74,25 +77,47 @@ def relative(method: Method, size: float) -> Method:
     return method
 
 
-def usual_regularizer(inputs: np.ndarray, counts: np.ndarray) -> Regularizer:
-    """Return the ridge on columns that are standardised by rows counted so often.
+def usual_regularizer(inputs: Any, counts: np.ndarray) -> Regularizer:
+    """Return the ridge on columns that are standardised by rows (N, d) counted so often.
 
     The featurizer scales by rows counted once: e^{2ω} Σ_j (s_j/u_j)² ‖θ_j‖² says the same, s_j and u_j the deviations
     of counted and of single rows.
     """
-    rows = torch.from_numpy(inputs).double()
-    _, single = centre_and_spread(rows)
-    share = torch.from_numpy(counts / counts.sum())[:, None]
-    mean = (share * rows).sum(0)
-    spread = single * (share * ((rows - mean) / single).square()).sum(0).sqrt()
-    varies = spread > 1e-12 * rows.abs().amax(0)
+    share = torch.from_numpy(counts / counts.sum())
+    if sparse.issparse(inputs):
+        single, spread, largest = _spreads_of_sparse(inputs, share)
+    else:
+        rows = torch.from_numpy(inputs).double()
+        _, single = centre_and_spread(rows)
+        mean = (share[:, None] * rows).sum(0)
+        spread = single * (share[:, None] * ((rows - mean) / single).square()).sum(0).sqrt()
+        largest = rows.abs().amax(0)
+    varies = spread > 1e-12 * largest
     ratio = torch.where(varies, spread / single, 1.0).tolist()
     entries = tuple((j, j, value) for j, value in enumerate(ratio))
     return Matrix({"shape": (len(ratio), len(ratio)), "entries": entries}, block="features")
 
 
+def _spreads_of_sparse(matrix: Any, share: Tensor) -> tuple[Tensor, Tensor, Tensor]:
+    """Return the deviations u, s and the largest sizes (d,) of sparse rows that count in these shares (N,)."""
+    rows = RowsSparse(matrix).tensor()
+    columns, values, d = rows.col_indices(), rows.values().double(), rows.shape[1]
+    _, single = centre_and_spread(rows)
+    each = share.repeat_interleave(rows.crow_indices().diff())
+
+    def added(terms: Tensor) -> Tensor:
+        return values.new_zeros(d).index_add_(0, columns, terms)
+
+    mean = added(each * values)
+    present = added(each * ((values - mean[columns]) / single[columns]).square())
+    filled = added(torch.ones_like(values)) == len(share)  # of these nothing is absent, and no rounding of it either
+    absent = torch.where(filled, 0.0, (1 - added(each)).clamp_min(0.0) * (mean / single).square())
+    largest = values.new_zeros(d).scatter_reduce_(0, columns, values.abs(), "amax")
+    return single, single * (present + absent).sqrt(), largest
+
+
 def divided(
-    inputs: np.ndarray,
+    inputs: Any,
     targets: np.ndarray,
     labels: np.ndarray,
     names: np.ndarray,
@@ -106,7 +131,7 @@ def divided(
 
     Parameters
     ----------
-    inputs : array (N, d)
+    inputs : array or sparse matrix by rows (N, d)
     targets : array (N, m)
         One-hot for classes.
     labels : array (N,) or (N, m)
@@ -114,14 +139,14 @@ def divided(
     names : array (N,)
         The user's own name of each row.
     """
-    every = np.arange(len(inputs))
+    every = np.arange(len(targets))
     train, validation = every, every[:0]
     if share is not None:
         codes = None if classes is None else targets.argmax(1)
-        parts = partition(len(inputs), codes, validation=share, test=None, seed=seed)
+        parts = partition(len(targets), codes, validation=share, test=None, seed=seed)
         train, validation = parts["train"], parts["validation"]
     splits = [
-        Split(torch.from_numpy(inputs[rows]), torch.from_numpy(targets[rows]), labels[rows], names[rows])
+        Split(as_rows(inputs[rows]), torch.from_numpy(targets[rows]), labels[rows], names[rows])
         for rows in (train, validation)
     ]
     task: Task = "regression" if classes is None else "classification"

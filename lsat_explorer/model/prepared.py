@@ -53,6 +53,10 @@ class Block(ABC):
         """Return ∂φ/∂ω (N, width) where ω is one number and the ``features`` at it tell it cheaply, else None."""
         return None
 
+    def columnwise(self, omega: Omega) -> tuple[Tensor, Tensor] | None:
+        """Return a and b (d,), differentiable in ω, where the features are a_j (x_j − b_j) of the inputs, else None."""
+        return None
+
     @abstractmethod
     def state(self) -> dict[str, Tensor]:
         """Return the tensors from which `restore` makes this block again."""
@@ -97,6 +101,10 @@ class Prepared:
 
 class Featurizer(Piece, ABC):
     """Description of a feature map. `prepare` fits it to training rows and returns what computes the features."""
+
+    def takes_sparse(self) -> bool:
+        """Whether `prepare` takes inputs that are a sparse tensor by rows; the blocks are then columnwise."""
+        return False
 
     def prepare(self, inputs: Tensor, targets: Tensor, generator: torch.Generator) -> Prepared:
         """Fit to training ``inputs`` (k, d) and ``targets`` (k, m); random choices come from ``generator``."""

@@ -13,6 +13,7 @@ from torch import Tensor
 from ..engines.leverage import kernel_diagonal, quadratic
 from ..engines.moving import Factors, Moving
 from ..engines.row_sums import RowSums
+from ..engines.sparse import refuse_all
 from ..model.choices import Fit
 from ..model.piece import Omega, prefixed, within
 from ..solve.outcome import Outcome, Reason
@@ -267,6 +268,8 @@ class _Backward:
             diagonal = kernel_diagonal(part.rows, moving, solution.factor)
             self.weights += 2 * w2 * (s * diagonal - quadratic(part.rows, moving, N))
         if part.rows.moves:
+            if part.rows.sparse:
+                refuse_all(len(part.rows), len(N), "the gradient of leverages by features that are tuned")
             identity = torch.eye(len(N), dtype=torch.float64, device=N.device)
             inverse = solution.solve(identity)
             rows = [2 * w2[c, None] * (s[c, None] * (f @ inverse) - f @ N) for c, f in part.rows.chunks(moving)]

@@ -15,9 +15,11 @@ from torch import Tensor
 
 from ..data.categories import in_order
 from ..data.foreign import frame_of
+from ..data.sparse_rows import RowsSparse, check_entries, read_sparse
 from ..data.tables import numbers, plain
 from ..data.whole_file import whole_file
 from ..engines.devices import resolve_device
+from ..engines.sparse import outputs
 from ..model.losses import CrossEntropy, Loss
 from ..model.piece import Omega, within
 from ..model.prepared import Prepared
@@ -99,7 +101,7 @@ class FittedModel:
         return coefficients(self)
 
     def decision_function(self, X: Any) -> np.ndarray:
-        """Return the raw outputs φ(u)ᵀθ (N, m) for inputs (N, d).
+        """Return the raw outputs φ(u)ᵀθ (N, m) for inputs (N, d), which may be a sparse matrix of scipy.
 
         The columns of a data frame are taken by name. Where it lacks the input ``colour=red`` and has a column
         ``colour``, the input is 1 where that says ``red``, else 0, and missing where the entry is.
@@ -110,6 +112,11 @@ class FittedModel:
             When X is not (N, d), holds an infinity, or a NaN where the model has no `fill`; when a frame lacks a
             column, has another, or a text that is in no name of an input.
         """
+        matrix = X.matrix if isinstance(X, RowsSparse) else read_sparse(X, "X")
+        if matrix is not None:
+            self._check_width(matrix)
+            check_entries(matrix, "X", np.arange(matrix.shape[0]), self.feature_names)
+            return outputs(self.prepared, within("featurizer", self.omega), self.theta, matrix)
         rows = self._inputs(X)
         parts = [torch.empty(0, self.theta.shape[1], dtype=torch.float64)]
         featurizer = within("featurizer", self.omega)
@@ -142,9 +149,7 @@ class FittedModel:
     def _inputs(self, X: Any) -> Tensor:
         frame = frame_of(X)
         array = plain(X, "X") if frame is None else in_order(*frame, self.feature_names)
-        d = len(self.feature_names)
-        if array.ndim != 2 or array.shape[1] != d:
-            raise ValueError(f"X has shape {array.shape}: expected (N, {d}), one row a case.")
+        self._check_width(array)
         if array.dtype.kind not in "biufOU":
             raise ValueError(f"X is of type {array.dtype}: expected real numbers.")
         array = numbers(array, "X", self.feature_names) if array.dtype.kind in "OU" else array
@@ -156,6 +161,10 @@ class FittedModel:
             row, column = bad[0]
             raise ValueError(f"X holds {rows[row, column]} in row {row}, column {self.feature_names[column]!r}.")
         return torch.from_numpy(rows)
+
+    def _check_width(self, X: Any) -> None:
+        if X.ndim != 2 or X.shape[1] != len(self.feature_names):
+            raise ValueError(f"X has shape {X.shape}: expected (N, {len(self.feature_names)}), one row a case.")
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write one safetensors file, the recipe in its header; an old file stays until the new one is whole.

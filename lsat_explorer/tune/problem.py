@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from ..data.data import Data
+from ..data.sparse_rows import some_of
 from ..engines.devices import moved, resolve_device
 from ..engines.loaded import load_rows, rows_to_prepare
 from ..engines.room import room
@@ -78,7 +79,7 @@ class Problem:
         self.criterion.check(self.loss, recipe.data_weights is not None)
         self._training_targets = data.train.targets.to(self.device)
         generator = torch.Generator().manual_seed(recipe.seed)
-        inputs, targets = rows_to_prepare(recipe.engine, data.train, recipe.seed)
+        inputs, targets = rows_to_prepare(recipe.engine, data.train, recipe.seed, recipe.featurizer)
         self.prepared: Prepared = recipe.featurizer.prepare(inputs.to(self.device), targets, generator)
         self.columns = self.prepared.columns()
         self.penalty_matrices = recipe.regularizer.penalties(self.columns, self.device, "regularizer")
@@ -122,7 +123,8 @@ class Problem:
         self.parts: list[Part] = []
         for p, index in enumerate(positions):
             where = torch.as_tensor(index, device=self.device)
-            inputs, targets = (train.inputs, train.targets) if whole else (train.inputs[index], train.targets[index])
+            inputs = train.inputs if whole else some_of(train.inputs, index)
+            targets = train.targets if whole else train.targets[index]
             rows = self._rows(inputs, targets, p in scored, None if weights is None else weights[where])
             self.parts.append(Part(rows, slice(None) if whole else where))
         if self.criterion.held_out:

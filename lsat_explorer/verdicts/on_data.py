@@ -12,6 +12,7 @@ import torch
 from ..data.data import Data
 from ..data.on_disk import RowsApart
 from ..data.relabel import target_of
+from ..data.sparse_rows import RowsSparse, some_of
 from ..data.split import Split
 from ..model.piece import number
 from .names import Row, in_order
@@ -92,7 +93,7 @@ def applied(verdicts: Given, data: Data) -> Data:
     """Return data without the dropped rows and with the new labels; itself where that changes nothing."""
     train, dropped = _relabelled(verdicts, data), list(_placed(verdicts, data, "drop"))
     if dropped:
-        if isinstance(train.inputs, RowsApart):
+        if isinstance(train.inputs, RowsApart) and not isinstance(train.inputs, RowsSparse):
             raise ValueError(
                 "The training rows stay on disk, where none can be dropped: give the recipe "
                 "data_weights=lsat.FixedWeights(verdicts.weights(data))."
@@ -101,5 +102,5 @@ def applied(verdicts: Given, data: Data) -> Data:
         if len(kept) < 2:
             raise ValueError(f"The verdicts drop all but {len(kept)} of {len(train):,} training rows: keep two.")
         chosen = torch.from_numpy(kept)
-        train = Split(train.inputs[chosen], train.targets[chosen], train.labels[kept], train.rows[kept])
+        train = Split(some_of(train.inputs, chosen), train.targets[chosen], train.labels[kept], train.rows[kept])
     return data if train is data.train else replace(data, train=train, source="")

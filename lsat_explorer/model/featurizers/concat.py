@@ -32,6 +32,10 @@ class Concat(Members, Featurizer):
     def __init__(self, **members: Featurizer) -> None:
         self._accept(members, Featurizer)
 
+    def takes_sparse(self) -> bool:
+        """Return whether each member does."""
+        return all(member.takes_sparse() for member in self.members.values())
+
     def prepare(self, inputs: Tensor, targets: Tensor, generator: torch.Generator) -> Prepared:
         """Prepare the members in order."""
         return _join({name: member.prepare(inputs, targets, generator) for name, member in self.members.items()})

@@ -24,6 +24,10 @@ class Identity(Featurizer):
     Identity()
     """
 
+    def takes_sparse(self) -> bool:
+        """Return True."""
+        return True
+
     def block(self, inputs: Tensor, targets: Tensor, generator: torch.Generator) -> Block:
         """Return the block for inputs (k, d)."""
         return _Identity(inputs.shape[1])
@@ -42,6 +46,9 @@ class _Identity(Block):
     def features(self, omega: Omega, computed: Tensor) -> Tensor:
         return computed
 
+    def columnwise(self, omega: Omega) -> tuple[Tensor, Tensor]:
+        return torch.ones(self.width, dtype=torch.float64), torch.zeros(self.width, dtype=torch.float64)
+
     def state(self) -> dict[str, Tensor]:
         return {"width": torch.tensor(self.width)}
 
@@ -57,6 +64,10 @@ class Constant(Featurizer):
     >>> Concat(x=Identity(), one=Constant())
     Concat(x=Identity(), one=Constant())
     """
+
+    def takes_sparse(self) -> bool:
+        """Return True."""
+        return True
 
     def block(self, inputs: Tensor, targets: Tensor, generator: torch.Generator) -> Block:
         """Return the block of one column."""

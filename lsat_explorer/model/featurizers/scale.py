@@ -21,15 +21,43 @@ _LEAST = 1e-290
 
 
 def centre_and_spread(inputs: Tensor) -> tuple[Tensor, Tensor]:
-    """Return mean and deviation (d,) of the columns in float64; the deviation is 1 where a column does not vary."""
+    """Return mean and deviation (d,) of the columns in float64; the deviation is 1 where a column does not vary.
+
+    The inputs (k, d) may be a sparse tensor by rows, each entry of which is there once.
+    """
+    if inputs.layout is torch.sparse_csr:
+        return _of_sparse(inputs)
     chunks, k = inputs.split(_CHUNK), len(inputs)
     mean = sum(rows.double().sum(0) for rows in chunks) / k
     largest = torch.maximum(inputs.amax(0).abs(), inputs.amin(0).abs()).double()
-    # Squares of numbers below 10⁻¹⁵⁴ are no numbers; a power of two takes them there and back without a rounding.
-    unit = torch.ones_like(largest).masked_fill(largest < _SMALL, 1 / _SMALL)
-    deviation = (sum(((rows.double() - mean) * unit).square().sum(0) for rows in chunks) / k).sqrt() / unit
+    unit = _unit(largest)
+    squares = sum(((rows.double() - mean) * unit).square().sum(0) for rows in chunks)
+    return mean, _deviation(squares / k, unit, largest)
+
+
+def _unit(largest: Tensor) -> Tensor:
+    """Return a power of two for each column, which takes numbers that have no squares there and back unrounded."""
+    return torch.ones_like(largest).masked_fill(largest < _SMALL, 1 / _SMALL)
+
+
+def _deviation(variance: Tensor, unit: Tensor, largest: Tensor) -> Tensor:
+    deviation = variance.sqrt() / unit
     varies = deviation > (1e-12 * largest).clamp_min(_LEAST)
-    return mean, torch.where(varies, deviation, 1.0)
+    return torch.where(varies, deviation, 1.0)
+
+
+def _of_sparse(inputs: Tensor) -> tuple[Tensor, Tensor]:
+    """Return the same of a sparse tensor, whose k − q_j entries that are not there are zeros."""
+    columns, values, (k, d) = inputs.col_indices(), inputs.values().double(), inputs.shape
+
+    def added(terms: Tensor) -> Tensor:
+        return values.new_zeros(d).index_add_(0, columns, terms)
+
+    mean = added(values) / k
+    largest = values.new_zeros(d).scatter_reduce_(0, columns, values.abs(), "amax")
+    unit, absent = _unit(largest), k - added(torch.ones_like(values))
+    squares = added(((values - mean[columns]) * unit[columns]).square()) + absent * (mean * unit).square()
+    return mean, _deviation(squares / k, unit, largest)
 
 
 @register
@@ -50,6 +78,10 @@ class Scale(Featurizer):
 
     def __post_init__(self) -> None:
         flag(self.tuned, "Scale: tuned")
+
+    def takes_sparse(self) -> bool:
+        """Return True."""
+        return True
 
     def block(self, inputs: Tensor, targets: Tensor, generator: torch.Generator) -> Block:
         """Return the block that starts at the mean and deviation of inputs (k, d)."""
@@ -82,6 +114,10 @@ class _Scale(Block):
         moved = (omega["shift"] - self._start["shift"]) * self._start["log_scale"].exp()
         scale = (omega["log_scale"] - self._start["log_scale"]).exp()
         return (computed - moved.to(computed.dtype)) * scale.to(computed.dtype)
+
+    def columnwise(self, omega: Omega) -> tuple[Tensor, Tensor]:
+        at = omega if self._tuned else self._start
+        return at["log_scale"].exp(), at["shift"]
 
     def state(self) -> dict[str, Tensor]:
         return dict(self._start)

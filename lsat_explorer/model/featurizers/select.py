@@ -47,6 +47,10 @@ class SelectFeatures(Featurizer):
         except ValueError as error:
             raise ValueError(str(error).replace("Cardinality", "SelectFeatures", 1)) from None
 
+    def takes_sparse(self) -> bool:
+        """Return True."""
+        return True
+
     def block(self, inputs: Tensor, targets: Tensor, generator: torch.Generator) -> Block:
         """Return the block for inputs (k, d)."""
         d = inputs.shape[1]
@@ -74,6 +78,9 @@ class _Mask(Block):
 
     def features(self, omega: Omega, computed: Tensor) -> Tensor:
         return computed * omega["mask"].to(computed.dtype)
+
+    def columnwise(self, omega: Omega) -> tuple[Tensor, Tensor]:
+        return omega["mask"], torch.zeros_like(self._start)
 
     def state(self) -> dict[str, Tensor]:
         return {"mask": self._start}
