@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import shutil
+import signal
+import subprocess
+import sys
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -60,12 +65,70 @@ def test_rows_of_parquet_are_tuned(words, tmp_path, command) -> None:
     assert run.iterates[-1].objective == pytest.approx(expected(), rel=1e-6)
 
 
-def test_workers_tune_them(words, tmp_path, command, address: str) -> None:
-    code, _, error = command(*words, *parquet(tmp_path), "--engine", "dask", "--scheduler", address)
+@pytest.mark.parametrize("engine", ["chunks", "dask"])
+def test_either_engine_tunes_them(words, tmp_path, command, address: str, engine: str) -> None:
+    scheduler = ["--scheduler", address] if engine == "dask" else []
+    code, _, error = command(*words, *parquet(tmp_path), "--engine", engine, *scheduler)
     assert code == 0, error
     run = lsat.Run.load(tmp_path / "run")
-    assert run.recipe.engine == lsat.Dask(address)
+    assert run.recipe.engine == (lsat.Dask(address) if scheduler else lsat.Chunks())
     assert run.iterates[-1].objective == pytest.approx(expected(), rel=1e-6)
+
+
+def cut_off(part: Path) -> str:
+    part.write_bytes(part.read_bytes()[:-20])
+    return f"{part} is no whole Parquet file"
+
+
+def without_a_column(part: Path) -> str:
+    pd.read_parquet(part).drop(columns="4").to_parquet(part)
+    return f"{part} lacks the column '4', which a.parquet has"
+
+
+@pytest.mark.parametrize("engine", ["chunks", "dask"])
+@pytest.mark.parametrize("spoil", [cut_off, without_a_column], ids=lambda kind: kind.__name__)
+def test_a_spoilt_part_is_named_before_anything_is_written(words, tmp_path, command, address, engine, spoil) -> None:
+    message = spoil(tmp_path / "train" / "b.parquet")
+    scheduler = ["--scheduler", address] if engine == "dask" else []
+    code, _, error = command(*words, *parquet(tmp_path), "--engine", engine, *scheduler)
+    assert code == 2
+    assert message in error
+    assert "Traceback" not in error
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("engine", ["chunks", "dask"])
+def test_a_full_disk_is_told_before_anything_is_copied(words, tmp_path, command, address, engine, monkeypatch) -> None:
+    (tmp_path / "copies").mkdir()
+    usage = shutil.disk_usage(tmp_path)
+    monkeypatch.setattr("lsat_explorer.data.rows.shutil.disk_usage", lambda path: usage._replace(free=1000))
+    scheduler = ["--scheduler", address] if engine == "dask" else []
+    more = ["--folder", str(tmp_path / "copies"), "--engine", engine, *scheduler]
+    code, _, error = command(*words, *parquet(tmp_path), *more)
+    assert code == 2
+    assert f"{tmp_path / 'copies'} has no room for the training rows" in error
+    assert "Traceback" not in error
+    assert list((tmp_path / "copies").iterdir()) == []
+
+
+@pytest.mark.slow
+def test_a_command_that_is_killed_is_gone_on_with_to_the_same_end(words, tmp_path, command) -> None:
+    address = str(lsat.Dask.local(workers=1).address)
+    recipe = RECIPE.replace(method=lsat.ProximalGradient(max_iterations=30))
+    (tmp_path / "recipe.json").write_text(recipe.to_json())
+    more = [*parquet(tmp_path), "--engine", "dask", "--scheduler", address]
+    started = [sys.executable, "-m", "lsat_explorer", *words, *more]
+    with subprocess.Popen(started, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
+        while not (tmp_path / "run" / "checkpoint.safetensors").exists() and process.poll() is None:
+            threading.Event().wait(0.02)
+        process.kill()
+    assert process.returncode == -signal.SIGKILL
+    code, _, error = command("tune", "--resume", str(tmp_path / "run"), *words[2:4], *parquet(tmp_path))
+    assert code == 0, error
+    found = lsat.Run.load(tmp_path / "run")
+    whole = lsat.tune(recipe, lsat.datasets.digits(), progress=False)
+    assert found.iterates[-1].number == whole.iterates[-1].number
+    assert found.iterates[-1].objective == pytest.approx(whole.iterates[-1].objective, rel=1e-6)
 
 
 def test_what_was_accepted_is_saved_when_the_scheduler_is_gone(words, tmp_path, command, address, monkeypatch) -> None:

@@ -98,8 +98,8 @@ def test_an_evaluation_reads_each_chunk_once_and_forms_what_it_needs(data, monke
     problem = lsat.Problem(RECIPES[name].replace(engine=CHUNKS), data)
     at = problem.evaluate(problem.init())  # what stands still is summed once
     read, formed = [], []
-    reads, forms = ChunkRows._read, MemoryRows._formed
-    monkeypatch.setattr(ChunkRows, "_read", lambda self, *how: read.append(len(self)) or reads(self, *how))
+    parts, forms = ChunkRows._part, MemoryRows._formed
+    monkeypatch.setattr(ChunkRows, "_part", lambda self, *how: read.append(len(self)) or parts(self, *how))
     monkeypatch.setattr(MemoryRows, "_formed", lambda self, block: formed.append(block) or forms(self, block))
     problem.evaluate(problem.init())
     assert read == [len(data.train)] * 6 + [len(data.validation)] * 4

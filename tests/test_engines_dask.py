@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import pickle
 import signal
@@ -57,7 +58,11 @@ RECIPES = {
     "k-fold": GRAPH.replace(criterion=lsat.KFold(3), data_weights=lsat.LogWeights()),
     "leave-one-out": GRAPH.replace(criterion=lsat.LeaveOneOut(), data_weights=lsat.LogWeights()),
     "leave-one-out and features": FEATURES.replace(criterion=lsat.LeaveOneOut(), loss=lsat.SquaredError()),
+    "leave-one-out, features and weights": FEATURES.replace(
+        criterion=lsat.LeaveOneOut(), data_weights=lsat.LogWeights(), loss=lsat.CrossEntropy(temperature=True)
+    ),
     "generalized cross-validation": GRAPH.replace(criterion=lsat.GCV(), loss=lsat.SquaredError()),
+    "generalized cross-validation and features": FEATURES.replace(criterion=lsat.GCV(), loss=lsat.SquaredError()),
 }
 
 
@@ -83,6 +88,29 @@ def same(recipe: lsat.Recipe, engine: lsat.Dask | lsat.Chunks, data: lsat.Data, 
 @pytest.mark.parametrize("name", RECIPES)
 def test_workers_give_what_memory_gives(digits: lsat.Data, engine: lsat.Dask, name: str) -> None:
     same(RECIPES[name], engine, digits, 1e-10)
+
+
+@pytest.mark.parametrize("name", [name for name in RECIPES if "cross-validation" in name or "leave-one-out" in name])
+def test_rows_that_are_left_out_by_chunks_give_what_memory_gives(digits: lsat.Data, name: str) -> None:
+    same(RECIPES[name], lsat.Chunks(rows=300), digits, 1e-10)
+
+
+@pytest.mark.parametrize("memory", [None, "100 kB"])
+def test_folds_of_a_file_are_read_by_the_workers(digits, engine, tmp_path, monkeypatch, memory) -> None:
+    data = on_disk(digits, tmp_path)
+    monkeypatch.setattr(connected(engine.address), "scatter", None)
+    monkeypatch.setattr(RowsOnDisk, "__reduce_ex__", None)
+    same(RECIPES["k-fold"], replace(engine, memory=memory), data, 1e-10)
+
+
+def test_what_needs_all_predictions_here_is_refused_where_none_is_to_travel(digits: lsat.Data) -> None:
+    lsat.model.register_loss("largest", lambda predictions, targets: (predictions - targets).abs().amax())
+    apart = lsat.Dask("tcp://10.0.0.1:8786", weights="workers")
+    with pytest.raises(ValueError, match=r"CustomLoss needs the predictions of all scored rows .* weights='here'"):
+        lsat.Problem(GRAPH.replace(engine=apart, loss=lsat.CustomLoss("largest")), digits)
+    counts = tuple(1.0 + i % 2 for i in range(len(digits.validation)))
+    with pytest.raises(ValueError, match="Counted needs the predictions of all scored rows"):
+        lsat.Problem(GRAPH.replace(engine=apart, criterion=lsat.Counted(lsat.HeldOut(), counts)), digits)
 
 
 def test_workers_may_hold_a_chunk_at_a_time(digits: lsat.Data, engine: lsat.Dask) -> None:
@@ -139,6 +167,8 @@ def test_a_file_that_a_worker_does_not_see_is_named(digits, engine, tmp_path) ->
         ("features", (1, 1), 3),
         ("generalized cross-validation", (1, 1), 3),
         ("leave-one-out", (2, 1), 6),
+        ("leave-one-out and features", (2, 1), 6),
+        ("generalized cross-validation and features", (2, 1), 6),
     ],
 )
 def test_an_iteration_moves_sums_and_weights(
@@ -150,7 +180,10 @@ def test_an_iteration_moves_sums_and_weights(
     data = lsat.Data.from_splits((X[:k], y[:k]), (X[k:], y[k:]))
     features = lsat.Concat(x=lsat.Scale(), one=lsat.Constant())
     tuned = lsat.Recipe(featurizer=features, regularizer=lsat.Ridge(block="x"))
-    problem = lsat.Problem((tuned if name == "features" else RECIPES[name]).replace(engine=engine), data)
+    chosen = RECIPES[name]
+    if "features" in name:
+        chosen = tuned.replace(criterion=chosen.criterion)
+    problem = lsat.Problem(chosen.replace(engine=engine), data)
     problem.evaluate(problem.init())
     before, counted = received(engine), Counted(monkeypatch)
     at = problem.evaluate(elsewhere(problem))
@@ -251,6 +284,33 @@ def test_a_scheduler_that_is_gone_ends_the_run_with_its_last_iterate(digits: lsa
         lsat.Problem(run.recipe, digits)
     again = lsat.Run(run.recipe.replace(engine="memory"), digits, run.omega)
     assert next(again.steps()).objective == pytest.approx(kept.objective)
+
+
+@pytest.mark.slow
+def test_a_scheduler_that_is_killed_leaves_the_last_iterate_to_go_on_from(digits: lsat.Data, tmp_path) -> None:
+    file, started = tmp_path / "scheduler.json", []
+    quiet = {"stdout": subprocess.DEVNULL, "stderr": subprocess.DEVNULL}
+    for kind, words in (("scheduler", ["--port", "0", "--no-dashboard"]), ("worker", ["--nthreads", "1"])):
+        command = [sys.executable, "-m", f"distributed.cli.dask_{kind}", "--scheduler-file", str(file), *words]
+        command += ["--host", "127.0.0.1"]
+        started.append(subprocess.Popen(command, **quiet))  # type: ignore[call-overload]
+        while not file.exists() and started[0].poll() is None:
+            threading.Event().wait(0.02)
+    try:
+        address = json.loads(file.read_text())["address"]
+        run = lsat.Run(RECIPES["row weights"].replace(engine=lsat.Dask(address)), digits)
+        steps = run.steps()
+        kept = [next(steps), next(steps)][-1]
+        started[0].kill()
+        with pytest.raises(ClusterLost, match=rf"The scheduler of dask at {address} is gone: the last accepted"):
+            list(steps)
+        assert run.iterates[-1].number == kept.number
+        again = lsat.Run(run.recipe.replace(engine="chunks"), digits, run.omega)
+        assert next(again.steps()).objective == pytest.approx(kept.objective, rel=1e-6)
+    finally:
+        for process in reversed(started):
+            process.kill()
+            process.wait()
 
 
 def test_the_engine_is_its_address(engine: lsat.Dask) -> None:

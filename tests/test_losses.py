@@ -73,6 +73,22 @@ def test_bisquare_oracle_its_known_influence():
     assert lsat.Bisquare(1e4).value(R, ZERO, {}).item() == pytest.approx(half, rel=1e-6)
 
 
+@pytest.mark.parametrize("loss", examples(Loss), ids=short)
+def test_slopes_that_a_loss_knows_are_those_that_torch_finds(loss):
+    generator = torch.Generator().manual_seed(0)
+    predictions = 3 * torch.randn(40, 3, generator=generator, dtype=torch.float64)
+    targets = torch.eye(3, dtype=torch.float64)[torch.arange(40) % 3]
+    omega = {name: value + 0.3 for name, value in loss.init().items()}
+    known = loss.with_slopes(predictions, targets, omega)
+    if known is None:
+        return
+    leaves = [predictions.requires_grad_(), *(value.requires_grad_() for value in omega.values())]
+    value = loss.value(predictions, targets, omega)
+    torch.testing.assert_close(known[0].detach(), value.detach(), rtol=1e-13, atol=0)
+    for found, expected in zip([known[1], *known[2].values()], torch.autograd.grad(value, leaves), strict=True):
+        torch.testing.assert_close(found.detach(), expected, rtol=1e-12, atol=1e-15)
+
+
 def test_robust_losses_at_their_threshold_have_one_slope():
     for loss in (lsat.Huber(1.0), lsat.Bisquare(1.0)):
         ends = torch.tensor([[1 - 1e-9], [1 + 1e-9]], dtype=torch.float64, requires_grad=True)

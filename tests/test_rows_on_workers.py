@@ -120,6 +120,29 @@ def test_features_stay_in_their_partitions_which_become_parts(pairs: Pairs, engi
     assert rows._cuts == inputs.cuts
 
 
+def test_folds_of_partitions_are_made_on_the_workers(pairs: Pairs, engine: lsat.Dask, monkeypatch) -> None:
+    monkeypatch.setattr("lsat_explorer.engines.loaded._PREPARED", 20)
+    data = lsat.Data.from_rows(**{split: arrays(*pair) for split, pair in pairs.items()})
+    recipe = lsat.Recipe(
+        criterion=lsat.KFold(3),
+        featurizer=lsat.Concat(x=lsat.Identity(), one=lsat.Constant()),
+        regularizer=lsat.Ridge(block="x"),
+        data_weights=lsat.LogWeights(),
+        method=lsat.LineSearch(max_iterations=2),
+    )
+    expected = lsat.tune(recipe, lsat.Data.from_splits(**pairs), progress=False).iterates[-1].objective
+    fetched: list[int] = []
+    chosen = RowsOnWorkers._chosen
+    noted = lambda self, numbers, *more: fetched.append(len(numbers)) or chosen(self, numbers, *more)  # noqa: E731
+    monkeypatch.setattr(RowsOnWorkers, "_chosen", noted)
+    run = lsat.tune(recipe.replace(engine=engine), data, progress=False)
+    assert run.iterates[-1].objective == pytest.approx(expected, rel=1e-9)
+    assert sum(fetched) == 20  # on which the featurizer was prepared
+    fold: Any = data.train.inputs
+    numbers = torch.tensor([0, 69, 70, 299])
+    assert torch.equal(fold.chosen(numbers).read(slice(None)), torch.from_numpy(pairs["train"][0])[numbers])
+
+
 def test_an_entry_that_is_not_finite_is_named_by_its_row_of_all(pairs: Pairs) -> None:
     pairs["validation"][0][101, 2] = np.nan
     for make in KINDS:

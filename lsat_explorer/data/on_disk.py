@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import warnings
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +17,10 @@ __all__ = ["PASS_BYTES", "RowsApart", "RowsOnDisk"]
 
 PASS_BYTES = 2**22
 """Bytes read at a time in a pass over a file."""
+
+
+_ADVISED = 2**17
+"""Bytes that are asked of the disk at a time."""
 
 
 class RowsApart(Tensor):
@@ -96,6 +102,26 @@ class RowsOnDisk(RowsApart):
 
     def __reduce_ex__(self, protocol: Any) -> tuple[Callable[..., RowsOnDisk], tuple[Any, ...]]:
         return RowsOnDisk, (self.path, tuple(self.shape), self.numpy().dtype, self.offset)
+
+    @contextmanager
+    def foreseen(self) -> Iterator[Callable[[slice], None]]:
+        """Give a function that has the system fetch rows from the disk which are to be read soon.
+
+        It is not waited for, and does nothing where the system takes no such advice.
+        """
+        if not hasattr(os, "posix_fadvise"):
+            yield lambda rows: None
+            return
+        row = self.shape[1] * self.element_size()
+        with open(self.path, "rb", buffering=0) as file:
+
+            def ahead(rows: slice) -> None:
+                # Linux heeds the first part of a long stretch only.
+                for start in range(rows.start * row, rows.stop * row, _ADVISED):
+                    size = min(_ADVISED, rows.stop * row - start)
+                    os.posix_fadvise(file.fileno(), self.offset + start, size, os.POSIX_FADV_WILLNEED)
+
+            yield ahead
 
     def read(self, rows: slice, out: Tensor | None = None) -> Tensor:
         """Return some rows (r, d) in memory of their own, the first rows of ``out`` where it is given.

@@ -59,20 +59,30 @@ class RowsOnWorkers(RowsDescribed):
         for cut in self.cuts:
             yield cut.start, self.read(cut)
 
+    def chosen(self, numbers: Tensor) -> RowsOnWorkers:
+        """Return the rows with these ascending numbers (r,), in parts that dask makes of these."""
+        found = self._of_parts(numbers.numpy(), ())
+        kind = torch.empty(0, dtype=self.dtype).numpy().dtype
+        return RowsOnWorkers([part for part, _ in found], [count for _, count in found], self.shape[1], kind)
+
     def _chosen(self, numbers: np.ndarray, columns: tuple[Any, ...] = ()) -> Tensor:
         """Return some columns of the rows with these ascending numbers, fetched from their parts at once."""
         from dask.base import compute
+
+        found = compute(*(part for part, _ in self._of_parts(numbers, columns)))
+        none = torch.empty(0, self.shape[1], dtype=self.dtype)[(slice(None), *columns)]
+        return torch.cat([*map(torch.from_numpy, found), none])
+
+    def _of_parts(self, numbers: np.ndarray, columns: tuple[Any, ...]) -> list[tuple[Any, int]]:
+        """Return what makes the rows with these ascending numbers of each part that has some, and how many it has."""
         from dask.delayed import delayed
 
         firsts = np.searchsorted(numbers, self.edges)
-        wanted = [
-            delayed(_rows)(part, numbers[first:last] - edge, columns)
+        return [
+            (delayed(_rows)(part, numbers[first:last] - edge, columns), int(last - first))
             for part, edge, first, last in zip(self.parts, self.edges, firsts, firsts[1:], strict=False)
             if first < last
         ]
-        found = compute(*wanted)
-        none = torch.empty(0, self.shape[1], dtype=self.dtype)[(slice(None), *columns)]
-        return torch.cat([*map(torch.from_numpy, found), none])
 
 
 def _rows(part: np.ndarray, numbers: np.ndarray, columns: tuple[Any, ...]) -> np.ndarray:

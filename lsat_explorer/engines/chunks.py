@@ -9,10 +9,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from ..data.on_disk import RowsApart
+from ..data.on_disk import RowsApart, RowsOnDisk
 from ..data.sparse_rows import RowsSparse
 from ..model.piece import Omega
 from ..model.prepared import Prepared
+from ..solve.gram import mirrored
 from ..solve.precision import Precision
 from .here import RowsHere, Sums
 from .memory import MemoryRows
@@ -75,21 +76,51 @@ class ChunkRows(RowsHere):
 
     def _parts(self) -> Iterator[tuple[slice, MemoryRows]]:
         """Yield chunks of rows, each until the next; those to come are read meanwhile."""
-        # The same buffers for the whole pass: what is taken and freed chunk by chunk leaves holes between what stays.
-        most = max(read.stop - read.start for read in self._reads)
+        # The same buffer for the whole pass: what is taken and freed chunk by chunk leaves holes between what stays.
         width = self.targets.shape[1] + sum(self._prepared.parts[name].width for name in self.still)
-        together = torch.empty(min(most, self._rows), width, dtype=self.dtype, device=self._device)
+        together = torch.empty(min(len(self), self._rows), width, dtype=self.dtype, device=self._device)
+        for read, inputs in self._arriving():
+            self._check()
+            for start in range(read.start, read.stop, self._rows):
+                rows = slice(start, min(start + self._rows, read.stop))
+                yield rows, self._part(rows, inputs[start - read.start : rows.stop - read.start], together)
+
+    def _arriving(self) -> Iterator[tuple[slice, Tensor]]:
+        """Yield rows, and their inputs until the next."""
+        inputs = self._inputs
+        if self._device.type == "cpu" and not isinstance(inputs, RowsApart):
+            for read in self._reads:
+                yield read, inputs[read]
+        elif self._device.type == "cpu" and isinstance(inputs, RowsOnDisk):
+            yield from self._from_disk(inputs)
+        else:
+            yield from self._by_thread()
+
+    def _from_disk(self, inputs: RowsOnDisk) -> Iterator[tuple[slice, Tensor]]:
+        """Yield inputs of a file, of which the system fetches what comes next.
+
+        Not by a thread: it and those of a product, which wait for each other, would share the cores.
+        """
+        buffer = torch.empty(min(self._rows, len(self)), inputs.shape[1], dtype=inputs.dtype)
+        with inputs.foreseen() as ahead:
+            for number, read in enumerate(self._reads):
+                for coming in self._reads[number + 1 : number + 2]:
+                    ahead(coming)
+                for start in range(read.start, read.stop, self._rows):
+                    rows = slice(start, min(start + self._rows, read.stop))
+                    yield rows, self._read(rows, buffer)
+
+    def _by_thread(self) -> Iterator[tuple[slice, Tensor]]:
+        """Yield inputs that a thread brings, the next while the present ones are worked on."""
+        most = max(read.stop - read.start for read in self._reads)
         buffers = [torch.empty(most, self._inputs.shape[1], dtype=self._inputs.dtype) for _ in range(2)]
         with ThreadPoolExecutor(1, "rows") as reader:
             coming = reader.submit(self._read, self._reads[0], buffers[0])
             for number, read in enumerate(self._reads):
-                self._check()
                 inputs = coming.result()
                 if number + 1 < len(self._reads):
                     coming = reader.submit(self._read, self._reads[number + 1], buffers[(number + 1) % 2])
-                for start in range(read.start, read.stop, self._rows):
-                    rows = slice(start, min(start + self._rows, read.stop))
-                    yield rows, self._part(rows, inputs[start - read.start : rows.stop - read.start], together)
+                yield read, inputs
 
     def _part(self, rows: slice, inputs: Tensor, together: Tensor) -> MemoryRows:
         part = MemoryRows(
@@ -139,12 +170,16 @@ class ChunkRows(RowsHere):
 
     def sums(self, moving: Moving, weight: Tensor | None, least: Tensor | None) -> Sums:
         """Return all that an evaluation needs of the rows, each chunk read once."""
-        total: Sums | None = None
+        n = len(self.place(self.still, targets=True))
+        still = torch.zeros(n, n, dtype=torch.float64, device=self._device)
+        moved: Tensor | None = None
         for cut, part in self._parts():
-            found = part.sums(part.moving(moving.omega), None if weight is None else weight[cut], least)
-            total = plus(total, found)
-        assert total is not None
-        return total
+            mine = None if weight is None else weight[cut]
+            if mine is not None and self.still:
+                part.add_still(still, mine if least is None else mine - least)
+            if self.moves:
+                moved = plus(moved, part.moved_row(part.moving(moving.omega), mine))
+        return Sums(mirrored(still) if weight is not None and self.still else None, moved)
 
     def judged(self, moving: Moving, theta: Tensor, judge: Judge) -> Judged:
         """Return ψ and ∇_θψ, each chunk read once."""

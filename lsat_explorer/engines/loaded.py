@@ -8,9 +8,11 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..data.chosen import RowsChosen
 from ..data.data import Split
 from ..data.on_disk import RowsApart
-from ..data.sparse_rows import RowsSparse
+from ..data.on_workers import RowsOnWorkers
+from ..data.sparse_rows import RowsSparse, some_of
 from ..model.engines import Chunks, Dask, Engine, Memory
 from ..model.piece import Omega
 from ..model.prepared import Featurizer, Prepared
@@ -22,11 +24,14 @@ from .memory import MemoryRows, never
 from .row_sums import RowSums
 from .sparse import SparseRows, is_columnwise
 
-__all__ = ["load_rows", "rows_to_prepare"]
+__all__ = ["chosen_rows", "load_rows", "rows_to_prepare"]
 
 _AT_ONCE, _AHEAD = 2**24, 4
 """Bytes of a chunk on a CPU beyond which products are no faster, for its features leave the caches between them; and
 the most chunks that are read at a time."""
+
+_EVEN = 512
+"""Rows that products take at a time: where chunks are multiples of it, nothing is left over."""
 
 _PREPARED = 100_000
 """Most rows that a featurizer is prepared on where they come in chunks, or are with workers."""
@@ -61,7 +66,7 @@ def load_rows(
         rows, ahead = engine.rows_of(row), 1
         if engine.memory is not None and options["device"].type == "cpu":
             most = rows
-            rows = min(rows, max(_AT_ONCE // row, CHUNK))
+            rows = min(rows, max(_AT_ONCE // row // _EVEN * _EVEN, CHUNK))
             ahead = min(most // rows, _AHEAD)
         return ChunkRows(rows, ahead, prepared, inputs, targets, omega, moves, **options)
     return MemoryRows(prepared, inputs, targets, omega, moves, seldom=seldom, **options)
@@ -84,6 +89,16 @@ def _part(
         inputs = inputs.read(slice(None))
     how: dict[str, Any] = {"precision": precision, "device": device, "log_weight": log_weight, "check": never}
     return load_rows(engine, prepared, inputs, targets, omega, moves, seldom, **how)
+
+
+def chosen_rows(engine: Engine | str, inputs: Tensor, numbers: Tensor) -> Tensor:
+    """Return the inputs with these ascending numbers (r,): a copy for an engine that holds them, else where they are.
+
+    Each pass over some of the rows of a file reads what lies between them too.
+    """
+    if not isinstance(engine, Chunks | Dask) or isinstance(inputs, RowsSparse):
+        return some_of(inputs, numbers)
+    return inputs.chosen(numbers) if isinstance(inputs, RowsOnWorkers) else RowsChosen(inputs, numbers)
 
 
 def rows_to_prepare(

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..model.piece import Omega, prefixed, within
 from ..model.prepared import Block, Prepared
-from ..solve.gram import CHUNK, Rows, gram, multiply, product, rows_at_a_time
+from ..solve.gram import CHUNK, Rows, add_gram, gram, multiply, product, rows_at_a_time
 from ..solve.precision import Precision
 from .here import RowsHere, Sums
 from .moving import Factors, Moving, pull_back, transformed
@@ -241,7 +241,11 @@ class MemoryRows(RowsHere):
         still = None
         if weight is not None and self.still:
             still = self._again().gram(weight if least is None else weight - least, self._precise, self._check)
-        return Sums(still, self._moved_row(moving, weight) if self.moves else None)
+        return Sums(still, self.moved_row(moving, weight) if self.moves else None)
+
+    def add_still(self, total: Tensor, weight: Tensor) -> None:
+        """Add [X_s, Y]ᵀ diag(``weight``) [X_s, Y] of the still blocks to the upper triangle of ``total``."""
+        add_gram(total, self._beside_targets(), weight, self._precise, self._check)
 
     def _again(self) -> Stairs | Side:
         """Return the still blocks and the targets side by side, as each evaluation multiplies them again."""
@@ -250,7 +254,7 @@ class MemoryRows(RowsHere):
             self._repeated = side if self._fleeting else Stairs.of(side) or side
         return self._repeated
 
-    def _moved_row(self, moving: Moving, weight: Tensor | None) -> Tensor:
+    def moved_row(self, moving: Moving, weight: Tensor | None) -> Tensor:
         """Return X_bᵀ diag(``weight``) [X, Y] (n_b, n + m) of the blocks that moved; None for weights that are held.
 
         What is narrow is multiplied together, the rows in one order: memberships that add up to the constant do so in

@@ -19,7 +19,7 @@ __all__ = ["Flow", "Flowed", "Judge", "Judged", "Largest", "Left", "LeftOut", "V
 
 
 class Verdict(NamedTuple):
-    """What `Judge.of` says of some rows: their part of ψ and of the error, and slopes where they were asked for."""
+    """What `Judge.of` says of some rows: their part of ψ, and of the error, and slopes, where they were asked for."""
 
     loss: Tensor
     error: Tensor
@@ -33,7 +33,7 @@ class Judge(NamedTuple):
     """A loss that is a mean over rows, with all that it needs where the rows are.
 
     ``omega`` are its parameters, local names, of which ``names`` are tuned; ``share`` is 1/N for N rows in all, so that
-    what parts of the rows say adds up to ψ. Without ``sloping`` only values are wanted. Where rows are left out, each
+    what parts of the rows say adds up to ψ. Without ``sloping`` only ψ is wanted. Where rows are left out, each
     from the fit to all, ``left_out`` returns what each is without itself, from predictions, targets and leverages.
     """
 
@@ -47,22 +47,32 @@ class Judge(NamedTuple):
 
     def of(self, predictions: Tensor, targets: Tensor, leverage: Tensor | None = None) -> Verdict:
         """Judge predictions (r, m) for targets (r, m), with leverages (r,) where rows are left out."""
-        predictions, targets = predictions.detach().double(), targets.double()
+        predictions, targets = _by_columns(predictions), _by_columns(targets)
         if self.left_out is not None and leverage is not None:
             return self._without(self.left_out, predictions, targets, leverage)
-        if self.classifies:
-            wrong = (targets.gather(1, predictions.argmax(1, keepdim=True)) == 0).double()  # targets are one-hot
-        else:
-            wrong = (predictions - targets).square().sum(1)
-        error, share = wrong.sum() * self.share, self.share * len(targets)
+        share = self.share * len(targets)
         if not self.sloping:
-            return Verdict(self.loss.value(predictions, targets, self.omega) * share, error, None, {})
+            return Verdict(self.loss.value(predictions, targets, self.omega) * share, torch.zeros(()), None, {})
+        error = self._wrong(predictions, targets).sum() * self.share
+        known = self.loss.with_slopes(predictions, targets, self.omega)
+        if known is not None:
+            loss, slopes, found = known
+            return Verdict(loss * share, error, slopes * share, {name: found[name] * share for name in self.names})
         with torch.enable_grad():
             predictions.requires_grad_()
             own = {name: value.detach().clone().requires_grad_() for name, value in self.omega.items()}
             loss = self.loss.value(predictions, targets, own) * share
             slopes, *rest = torch.autograd.grad(loss, [predictions, *(own[name] for name in self.names)])
         return Verdict(loss.detach(), error, slopes, dict(zip(self.names, rest, strict=True)))
+
+    def _wrong(self, predictions: Tensor, targets: Tensor) -> Tensor:
+        """Return which rows are misclassified (r,), or the squared norms of their errors."""
+        if not self.classifies:
+            return (predictions - targets).square().sum(1)
+        # Of equal predictions the first counts, as argmax has it, which takes as long as the products of many columns.
+        order = torch.arange(targets.shape[1], 0, -1, dtype=torch.float64, device=targets.device)
+        first = ((predictions == predictions.amax(1, keepdim=True)) * order).amax(1)
+        return (first != (targets * order).sum(1)).double()  # targets are one-hot
 
     def _without(self, left_out: Any, predictions: Tensor, targets: Tensor, leverage: Tensor) -> Verdict:
         """Judge what rows are without themselves, and go back to their predictions and leverages."""
@@ -72,6 +82,11 @@ class Judge(NamedTuple):
             found = self._replace(left_out=None).of(judged, targets)
             slopes, through = torch.autograd.grad(judged, leaves, found.slopes)
         return found._replace(slopes=slopes, through=through)
+
+
+def _by_columns(rows: Tensor) -> Tensor:
+    """Return rows (r, m) in float64 that lie column by column: sums over few columns then run along memory."""
+    return rows.detach().double().mT.contiguous().mT
 
 
 class Judged(NamedTuple):
@@ -89,13 +104,15 @@ class Judged(NamedTuple):
 class Left(NamedTuple):
     """What flows through leverages h_i = w_i² κ_i, κ_i = x_iᵀG⁻¹x_i, takes: the factor L and scale of G, its N.
 
-    With s = ∂ψ/∂h it is ∂ψ/∂ω_i = 2 w_i² (s_i κ_i − x_iᵀ N x_i); s comes of ``judge``.
+    With s = ∂ψ/∂h it is ∂ψ/∂ω_i = 2 w_i² (s_i κ_i − x_iᵀ N x_i) and ∂ψ/∂x_i = 2 w_i² (s_i G⁻¹ − N) x_i; s comes of
+    ``judge``, or is ``slope`` for every row. The judge tells the slopes by prediction too.
     """
 
     lower: Tensor
     scale: Tensor
     N: Tensor
     judge: Judge
+    slope: float | None = None
 
 
 class Fitted(NamedTuple):

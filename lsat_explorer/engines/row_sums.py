@@ -12,11 +12,11 @@ import torch
 from torch import Tensor
 
 from ..model.piece import Omega
-from ..solve.leverages import forms, kernels
+from ..solve.leverages import forms, kernels, slopes
 from ..solve.precision import Precision
 from ..solve.weighted import Moments, feature_factors, weight_gradient
 from .moving import Factors, Moving
-from .passes import Fitted, Flow, Flowed, Judge, Judged, Largest, Left, LeftOut
+from .passes import Fitted, Flow, Flowed, Judge, Judged, Largest, LeftOut
 
 __all__ = ["Interrupted", "RowSums"]
 
@@ -67,7 +67,8 @@ class RowSums(ABC):
         self.moves = tuple(name for name in columns if name in moves)
         self.still = tuple(name for name in columns if name not in moves)
         self.dtype = precision.rows
-        self.targets = targets.to(device=device, dtype=self.dtype)
+        # Column by column, as predictions are: what pairs them then runs along memory.
+        self.targets = targets.to(device=device, dtype=self.dtype).mT.contiguous().mT
         self._precise = precision.products is torch.float64
         self._check, self._log_weight = check, log_weight
         self._known: Moments | None = None
@@ -190,8 +191,8 @@ class RowSums(ABC):
             else:
                 fitted, image = self.fitted(moving, torch.cat([flow.theta, flow.C], 1), weighed).chunk(2, 1)
                 self._through_fit(flow, self.targets - fitted, image, log_weight, weights, factors)
-                if flow.left is not None and weights is not None and log_weight is not None:
-                    weights += self._through_leverage(moving, flow.left, fitted, log_weight)
+                if flow.left is not None and (weights is not None or self.moves):
+                    self._through_leverage(moving, flow, fitted, log_weight, weights, factors)
             if flow.judge is not None:
                 found = flow.judge.of(fitted, self.targets)
                 if found.slopes is None:
@@ -221,12 +222,35 @@ class RowSums(ABC):
             columns = self.columns[name]
             factors[name].append(feature_factors(residual, image, flow.theta[columns], flow.C[columns], scale))
 
-    def _through_leverage(self, moving: Moving, left: Left, fitted: Tensor, log_weight: Tensor) -> Tensor:
-        """Return what flows to log weights (N,) through the leverages of rows that are left out."""
-        kernel, weight = self._kernel(moving, left.lower, left.scale), (2 * log_weight).exp()
-        s = left.judge.of(fitted, self.targets, kernel * weight).through
+    def _through_leverage(
+        self,
+        moving: Moving,
+        flow: Flow,
+        fitted: Tensor,
+        log_weight: Tensor | None,
+        weights: Tensor | None,
+        factors: dict[str, list[Factors]],
+    ) -> None:
+        """Add to ``weights`` and ``factors`` what flows through rows that are each left out, beside the fit."""
+        left = flow.left
+        assert left is not None
+        kernel, weight = self._kernel(moving, left.lower, left.scale), self._squared(log_weight)
+        weight = torch.ones_like(kernel) if weight is None else weight
+        found = left.judge.of(fitted, self.targets, kernel * weight)
+        s = found.through if left.slope is None else torch.full_like(kernel, left.slope)
         assert s is not None
-        return 2 * weight * (s * kernel - self.over(moving, partial(forms, left.N)))
+        assert found.slopes is not None
+        if weights is not None:
+            weights += 2 * weight * (s * kernel - self.over(moving, partial(forms, left.N)))
+        if not self.moves:
+            return
+        work = partial(slopes, left.lower, left.scale, left.N, self.place(self.moves))
+        through = (2 * weight[:, None] * self.over(moving, work, s)).to(self.dtype)
+        widths = [self.columns[name].stop - self.columns[name].start for name in self.moves]
+        for name, mine in zip(self.moves, through.split(widths, 1), strict=True):
+            theta = flow.theta[self.columns[name]].to(self.dtype)
+            factors[name].append((mine, torch.eye(mine.shape[1], dtype=mine.dtype, device=mine.device)))
+            factors[name].append((found.slopes.to(self.dtype), theta))
 
     def normal_residual(self, moving: Moving, theta: Tensor, log_weight: Tensor | None = None) -> Tensor:
         """Return XᵀW²(Y − Xθ) (n, m), every product in float64."""

@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
+from ..data.chosen import RowsChosen
 from ..data.on_disk import RowsOnDisk
 from ..data.on_workers import RowsOnWorkers
 from .share import Given, Make, Stretch, loaded, packed
@@ -27,7 +28,7 @@ def sent(
         made = client.compute(inputs.parts[number])
         return client.submit(loaded, make, Given(None, *rest), made, pure=False), made
     rows: Any
-    if isinstance(inputs, RowsOnDisk):
+    if isinstance(inputs, RowsOnDisk) or (isinstance(inputs, RowsChosen) and isinstance(inputs.source, RowsOnDisk)):
         rows = Given(Stretch.of(inputs, cut), *rest)
     else:
         rows = Given(packed(inputs[cut]), *rest)

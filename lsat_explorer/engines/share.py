@@ -15,6 +15,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from ..data.chosen import RowsChosen
 from ..data.on_disk import RowsOnDisk
 from .moving import Moving
 from .passes import Flowed
@@ -42,28 +43,36 @@ Make = Callable[[Tensor, Tensor, Tensor | None], RowSums]
 
 @dataclass(frozen=True)
 class Stretch:
-    """Consecutive rows of a file, to be read where they are needed."""
+    """Consecutive rows of a file, to be read where they are needed; of them those with ``numbers`` (r,), if given."""
 
     path: Path
     shape: tuple[int, int]
     dtype: Any
     offset: int
+    numbers: np.ndarray | None = None
 
     @classmethod
-    def of(cls, rows: RowsOnDisk, cut: slice) -> Stretch:
+    def of(cls, rows: RowsOnDisk | RowsChosen, cut: slice) -> Stretch:
         """Describe the rows of ``cut``."""
+        if isinstance(rows, RowsChosen):
+            assert isinstance(rows.source, RowsOnDisk)
+            numbers = rows.numbers[cut].numpy()
+            first = int(numbers[0])
+            return replace(cls.of(rows.source, slice(first, int(numbers[-1]) + 1)), numbers=numbers - first)
         width = rows.shape[1]
         offset = rows.offset + cut.start * width * rows.element_size()
         return cls(rows.path.absolute(), (cut.stop - cut.start, width), rows.numpy().dtype, offset)
 
-    def rows(self) -> RowsOnDisk:
+    def rows(self) -> RowsOnDisk | RowsChosen:
         """Return the rows, in their file."""
         if not self.path.exists():
             raise ValueError(
                 f"The worker on {socket.gethostname()} sees no file {self.path}, which holds rows: put them, or "
                 f"Data.from_rows(folder=…), where every worker sees them under this path."
             )
-        return RowsOnDisk(self.path, self.shape, self.dtype, self.offset)
+        rows = RowsOnDisk(self.path, self.shape, self.dtype, self.offset)
+        # Numbers that were received are read-only.
+        return rows if self.numbers is None else RowsChosen(rows, torch.tensor(self.numbers))
 
 
 @dataclass(frozen=True)

@@ -31,6 +31,12 @@ class Loss(Piece, ABC):
     def value(self, predictions: Tensor, targets: Tensor, omega: Omega) -> Tensor:
         """Return the mean loss of ``predictions`` (N, m) for ``targets`` (N, m), a scalar."""
 
+    def with_slopes(
+        self, predictions: Tensor, targets: Tensor, omega: Omega
+    ) -> tuple[Tensor, Tensor, dict[str, Tensor]] | None:
+        """Return the mean loss, its slopes by prediction (N, m) and by entry of ω; None where torch is to find them."""
+        return None
+
 
 @register
 @dataclass(frozen=True, repr=False)
@@ -145,6 +151,24 @@ class CrossEntropy(Loss):
         scores = scores - scores.detach().amax(1, keepdim=True)  # so that a loss near zero keeps its digits
         # Not by log_softmax, which takes two to three times as long over so few classes.
         return (torch.logsumexp(scores, 1) * targets.sum(1) - (targets * scores).sum(1)).mean()
+
+    def with_slopes(
+        self, predictions: Tensor, targets: Tensor, omega: Omega
+    ) -> tuple[Tensor, Tensor, dict[str, Tensor]] | None:
+        """Return ψ with e^τ (softmax(e^τ ŷ) Σ_j y_ij − y) / N, and Σ_ij of that times ŷ for τ."""
+        scale = omega["log_temperature"].exp() if self.temperature else 1.0
+        scores = predictions * scale
+        scores -= scores.amax(1, keepdim=True)
+        size = targets.sum(1, keepdim=True)
+        loss = -(targets * scores).sum() / len(targets)
+        own = {}
+        shares = scores.exp()
+        total = shares.sum(1, keepdim=True)
+        loss += (total.log() * size).sum() / len(targets)
+        slopes = shares.mul_(size / total).sub_(targets).div_(len(targets))
+        if self.temperature:  # each row of these adds up to zero: what was subtracted of its scores does not count
+            own = {"log_temperature": (slopes * scores).sum()}
+        return loss, slopes.mul_(scale), own
 
 
 _LOSSES: Registered[Callable[[Tensor, Tensor], Tensor]] = Registered("loss", "register_loss")

@@ -12,6 +12,7 @@ from torch.nn.functional import pad
 __all__ = [
     "CHUNK",
     "READ",
+    "add_gram",
     "add_product",
     "add_upper",
     "column_units",
@@ -67,13 +68,18 @@ def gram(rows: Rows, *, weight: Tensor | None = None, precise: bool = False, che
     float64 when ``precise``, and always summed in float64. Only the upper triangle is formed, by blocks of rows.
     ``check`` is called between chunks and may raise to interrupt.
     """
-    k, n = rows.shape
+    n = rows.shape[1]
     total = torch.zeros(n, n, dtype=torch.float64, device=rows.device)
+    add_gram(total, rows, weight, precise, check)
+    return mirrored(total)
+
+
+def add_gram(total: Tensor, rows: Rows, weight: Tensor | None, precise: bool, check: Check = _nothing) -> None:
+    """Add the upper triangle of XᵀDX of ``rows`` X (k, n), any number, to a float64 ``total`` (n, n), junk below it."""
     read = rows_at_a_time(precise)
-    for start in range(0, k, read):
+    for start in range(0, rows.shape[0], read):
         check()
         add_upper(total, rows[start : start + read], None if weight is None else weight[start : start + read], precise)
-    return mirrored(total)
 
 
 def column_units(A: Tensor) -> Tensor | None:
@@ -124,7 +130,8 @@ def product(
     if right.shape[1] < left.shape[1]:
         return product(right, left, weight=weight, precise=precise, check=check).mT.contiguous()
     total = torch.zeros(left.shape[1], right.shape[1], dtype=torch.float64, device=left.device)
-    read = rows_at_a_time(precise)
+    exact = all(isinstance(side, Tensor) and side.dtype is torch.float64 for side in (left, right))  # as they lie
+    read = rows_at_a_time(precise and not exact)
     for start in range(0, left.shape[0], read):
         check()
         chunk = slice(start, start + read)
@@ -145,17 +152,18 @@ def multiply(rows: Tensor, matrix: Tensor) -> Tensor:
     """Return ``rows`` (N, n) times ``matrix`` (n, m) as (N, m).
 
     On a CPU as a batch of products of few rows each, transposed, which every core works on by itself: for few columns
-    up to twice as fast as one product.
+    up to twice as fast as one product. It then lies column by column, along which sums over few columns run faster.
     """
     if rows.device.type != "cpu" or len(rows) < 2 * _BATCH:
         return rows @ matrix
     count = len(rows) // _BATCH
     whole, m = count * _BATCH, matrix.shape[1]
     left = padded(matrix).mT.contiguous().expand(count, -1, -1)
-    result = rows.new_empty(len(rows), m)
-    result[:whole] = (left @ rows[:whole].unflatten(0, (count, _BATCH)).mT)[:, :m].mT.flatten(0, 1)
-    result[whole:] = rows[whole:] @ matrix
-    return result
+    result = rows.new_empty(m, len(rows))
+    found = left @ rows[:whole].unflatten(0, (count, _BATCH)).mT
+    result[:, :whole].unflatten(1, (count, _BATCH)).copy_(found[:, :m].transpose(0, 1))
+    result[:, whole:] = (rows[whole:] @ matrix).mT
+    return result.mT
 
 
 def rows_at_a_time(precise: bool) -> int:

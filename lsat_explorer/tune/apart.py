@@ -31,7 +31,7 @@ from .through_weights import through_weights
 if TYPE_CHECKING:
     from .problem import Problem
 
-__all__ = ["Apart", "evaluate", "gradient", "is_apart", "losses_beside"]
+__all__ = ["Apart", "check", "evaluate", "gradient", "is_apart", "losses_beside"]
 
 
 @dataclass(frozen=True)
@@ -45,6 +45,8 @@ class Apart(Evaluation):
     rights: tuple[Tensor, ...] = ()
     middle: Tensor | None = None
     """Xᵀ diag(w² ∂ψ/∂h) X (n, n), where ψ depends on leverages."""
+    same: tuple[float, float] | None = None
+    """∂ψ/∂h, where it is the same for every row, and ∂ψ/∂(mean loss)."""
     own: Omega = field(default_factory=dict)
     log_weights: tuple[Tensor | None, ...] = ()
 
@@ -53,8 +55,24 @@ def is_apart(problem: Problem) -> bool:
     """Whether the rows come in parts, and ψ is made of sums over rows."""
     if not isinstance(problem.recipe.engine, Chunks | Dask) or not problem.loss.by_row:
         return False
-    still = not any(part.rows.moves for part in problem.parts)
-    return problem.criterion.by_row or (isinstance(problem.criterion, LeaveOneOut | GCV) and still)
+    return problem.criterion.by_row or isinstance(problem.criterion, LeaveOneOut | GCV)
+
+
+def check(problem: Problem) -> None:
+    """Refuse predictions that would travel where nothing of the size of the rows is to.
+
+    Raises
+    ------
+    ValueError
+        When row weights are to lie with workers, and ψ is no mean over rows.
+    """
+    engine = problem.recipe.engine
+    if isinstance(engine, Dask) and engine.weights == "workers" and not is_apart(problem):
+        by = type(problem.criterion if problem.loss.by_row else problem.loss).__name__
+        raise ValueError(
+            f"{by} needs the predictions of all scored rows in one place, and {engine!r} leaves all that is by row "
+            f"with the workers: set Dask(…, weights='here'), with which they come here, or choose another."
+        )
 
 
 def evaluate(problem: Problem, omega: Omega) -> Apart:
@@ -67,12 +85,13 @@ def evaluate(problem: Problem, omega: Omega) -> Apart:
         log_weights = problem.log_weights(there) if problem.tuned_below("data_weights") else None
         by_part = tuple(part.of(log_weights) for part in problem.parts)
         together = None if problem.criterion.leverage else _together(problem, there, moving, by_part)
-        solutions = _solve(problem, there, moving, by_part) if together is None else together[0]
+        solutions, gram = _solve(problem, there, moving, by_part) if together is None else (together[0], None)
         outcome = next((s.outcome for s in solutions if not s.outcome.ok), solutions[0].outcome)
         found: list[Any] = []
-        middle = None
-        if outcome.ok and problem.criterion.leverage:
-            found, middle, outcome = without(problem, moving[0], solutions[0], by_part[0], _judge_of(problem, there))
+        middle = same = None
+        if outcome.ok and gram is not None and problem.criterion.leverage:
+            judge = _judge_of(problem, there)
+            found, middle, same, outcome = without(problem, moving[0], solutions[0], by_part[0], judge, gram)
         elif outcome.ok:
             found = _judge_fits(problem, there, moving, solutions) if together is None else together[1]
         loss, error = math.inf, math.nan
@@ -84,7 +103,7 @@ def evaluate(problem: Problem, omega: Omega) -> Apart:
     judgement = (loss + penalty, loss, penalty, error, outcome)
     nowhere = torch.empty(0, problem.targets.shape[1], dtype=torch.float64)
     rights, own = tuple(one.right for one in found if one.right is not None), _sum(one.own for one in found)
-    more: dict[str, Any] = {"rights": rights, "middle": middle, "own": own or {}, "log_weights": by_part}
+    more: dict[str, Any] = {"rights": rights, "own": own or {}, "log_weights": by_part, "middle": middle, "same": same}
     return Apart(omega, there, *judgement, solutions, moving, nowhere, None, **more)
 
 
@@ -101,13 +120,14 @@ def spread(problem: Problem, omega: Omega) -> Omega:
 
 def _solve(
     problem: Problem, there: Omega, moving: Sequence[Moving], log_weights: Sequence[Tensor | None]
-) -> tuple[Solution, ...]:
+) -> tuple[tuple[Solution, ...], Tensor]:
+    """Return the fits, and XᵀW²X of the first."""
     parts, penalties = problem.parts, problem.penalty_matrices
     trained = sorted({p for fit in problem.fits for p in fit.trained})
     sums = _answers({p: parts[p].rows.later("moments", moving[p], log_weights[p]) for p in trained})
     weights = [there[matrix.name] for matrix in penalties]
-    moments = (added([sums[p] for p in fit.trained]) for fit in problem.fits)
-    return tuple(solve_normal(one, penalties, weights) for one in moments)
+    moments = [added([sums[p] for p in fit.trained]) for fit in problem.fits]
+    return tuple(solve_normal(one, penalties, weights) for one in moments), moments[0].gram
 
 
 def _together(
@@ -194,7 +214,9 @@ def _flowed(
     left = None
     if N is not None:
         factor = at.solution.factor
-        left = Left(factor.lower, factor.scale, N, _judge_of(problem, at.there))
+        slope, share = at.same or (None, 1.0)
+        judge = _judge_of(problem, at.there)
+        left = Left(factor.lower, factor.scale, N, judge._replace(share=judge.share * share), slope)
     flows: dict[int, list[Flow]] = {}
     trained = {p for fit in problem.fits for p in fit.trained}
     training = _judge(problem, at.there, sum(len(problem.parts[p].rows) for p in trained), sloping=False)
@@ -204,7 +226,7 @@ def _flowed(
             # Training rows are judged by the first fit to them.
             flows.setdefault(p, []).append(Flow(solution.theta, C, training if p in trained else None, left))
             trained.discard(p)
-        for p in fit.scored if C is not None else ():
+        for p in fit.scored if C is not None and left is None else ():
             if problem.parts[p].rows.moves:
                 flows.setdefault(p, []).append(Flow(solution.theta, None, judge))
     asked = {}

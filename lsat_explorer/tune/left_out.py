@@ -21,20 +21,22 @@ __all__ = ["without"]
 
 
 def without(
-    problem: Problem, moving: Moving, solution: Solution, log_weight: Tensor | None, judge: Judge
-) -> tuple[list[Judged], Tensor | None, Outcome]:
-    """Return what is said of the training rows, Xᵀ diag(w² ∂ψ/∂h) X (n, n), and whether a row is its own fit.
+    problem: Problem, moving: Moving, solution: Solution, log_weight: Tensor | None, judge: Judge, gram: Tensor
+) -> tuple[list[Judged], Tensor | None, tuple[float, float] | None, Outcome]:
+    """Return what is said of the training rows, Xᵀ diag(w² s) X (n, n) with s = ∂ψ/∂h, and if a row is its own fit.
 
-    GCV has ψ = S / (1 − H)² of S = (1/k) Σ ‖y_i − ŷ_i‖² and H = (1/k) Σ h_i: every h has the slope 2 S / (1 − H)³ / k.
+    GCV has ψ = S / (1 − H)² of S = (1/k) Σ ‖y_i − ŷ_i‖² and H = (1/k) Σ h_i: every row has s = 2 S / (1 − H)³ / k, then
+    returned too with ∂ψ/∂S, and None otherwise. ``gram`` is XᵀW²X.
     """
     rows, factor = problem.parts[0].rows, solution.factor
     found = rows.left_out(moving, Fitted(solution.theta, factor.lower, factor.scale, judge), 0, log_weight)
     worst = (torch.tensor(value, dtype=torch.float64) for value in found.largest)
     outcome = own_fit(*worst)
     if not outcome.ok:
-        return [], None, outcome
+        return [], None, None, outcome
     if not isinstance(problem.criterion, GCV):
-        return [Judged(found.loss, found.error, found.right, found.own)], found.middle, outcome
+        return [Judged(found.loss, found.error, found.right, found.own)], found.middle, None, outcome
     left = 1 - found.leverage / len(rows)
-    middle = rows.moments(moving).gram * (2 * found.loss / left**3 / len(rows))
-    return [Judged(found.loss / left**2, found.error, found.right / left**2, found.own)], middle, outcome
+    s = float(2 * found.loss / left**3 / len(rows))
+    same = (s, float(1 / left**2))
+    return [Judged(found.loss / left**2, found.error, found.right / left**2, found.own)], gram * s, same, outcome

@@ -12,9 +12,8 @@ import torch
 from torch import Tensor
 
 from ..data.data import Data
-from ..data.sparse_rows import some_of
 from ..engines.devices import moved, resolve_device
-from ..engines.loaded import load_rows, rows_to_prepare
+from ..engines.loaded import chosen_rows, load_rows, rows_to_prepare
 from ..engines.room import room
 from ..engines.row_sums import RowSums
 from ..model.choices import Fit
@@ -77,6 +76,7 @@ class Problem:
             raise ValueError(f"{self.loss!r} needs classes and the data are a {data.task}: use SquaredError().")
         self.criterion = recipe.criterion
         self.criterion.check(self.loss, recipe.data_weights is not None)
+        apart.check(self)
         self._training_targets = data.train.targets.to(self.device)
         generator = torch.Generator().manual_seed(recipe.seed)
         inputs, targets = rows_to_prepare(recipe.engine, data.train, recipe.seed, recipe.featurizer)
@@ -123,7 +123,7 @@ class Problem:
         self.parts: list[Part] = []
         for p, index in enumerate(positions):
             where = torch.as_tensor(index, device=self.device)
-            inputs = train.inputs if whole else some_of(train.inputs, index)
+            inputs = train.inputs if whole else chosen_rows(self.recipe.engine, train.inputs, torch.as_tensor(index))
             targets = train.targets if whole else train.targets[index]
             rows = self._rows(inputs, targets, p in scored, None if weights is None else weights[where])
             self.parts.append(Part(rows, slice(None) if whole else where))
