@@ -91,6 +91,10 @@ class Method(Piece, ABC):
         """Return the method that sets out anew from the iterate ``last``, at which a run had ended."""
         return self
 
+    def takes_up(self, other: Method, memory: Any) -> Any:
+        """Return the memory with which this method goes on in place of ``other``, whose it was; {} to set out anew."""
+        return memory if self == other else {}
+
     @abstractmethod
     def iterates(self, problem: Any, omega: Omega | None = None, memory: Any = None) -> Iterator[Any]:
         """Yield Iterates from ``omega`` on, the first the solved starting point; the last has a final status.

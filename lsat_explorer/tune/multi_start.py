@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -90,7 +90,8 @@ class MultiStart(Method):
     hundredth of it.
 
     The first start is the recipe's own. The others move every tuned number (not the entries of tensors, such as row
-    weights) within ± ``spread`` of it, by scipy's scrambled Sobol sequence with the recipe's seed.
+    weights) within ± ``spread`` of it, by scipy's scrambled Sobol sequence with the recipe's seed. Other ``starts``,
+    another ``spread`` and other numbers of the local method act on a run that goes on: what was found stays.
 
     Parameters
     ----------
@@ -134,7 +135,7 @@ class MultiStart(Method):
         search = _Search(problem.init() if omega is None else omega) if memory is None else _Search.of(memory)
         inner = within("method", memory or {}) or None
         points = self._starts(problem, search.origin)
-        first = 0 if memory is None else search.start + (inner is None)
+        first = 0 if memory is None else search.start + (inner is None)  # the next, where nothing of the last is left
         for start in range(first, self.starts + 1):
             if start == self.starts and not (search.best is not None and math.isfinite(search.best.objective)):
                 break
@@ -150,6 +151,27 @@ class MultiStart(Method):
                 memory_of = search.memory(None if iterate.status.final else iterate.memory)
                 yield replace(mine, status=Status.RUNNING, memory=memory_of)
         yield search.end()
+
+    def takes_up(self, other: Method, memory: Memory) -> Memory:
+        """Return the memory with which the starts to come follow those that are done, {} for another local method.
+
+        The start that is running goes on too, but where its method would have gone elsewhere: it then begins again.
+        """
+        if not isinstance(other, MultiStart) or type(self.method) is not type(other.method):
+            return {}
+        with recalling():
+            numbers, inner = memory["numbers"].clone(), within("method", memory)
+            running, least = int(numbers[1]), min(self.starts, other.starts)
+        if self.starts != other.starts and running >= least:
+            next_one = least  # the refinement was running, or a start that is no longer wanted
+        elif inner and _but_for_its_end(self.method) != _but_for_its_end(other.method):
+            next_one = running
+        else:
+            return memory
+        numbers[1] = next_one - 1
+        return {name: value for name, value in memory.items() if name not in prefixed("method", inner)} | {
+            "numbers": numbers
+        }
 
     def _finer(self) -> Method:
         """Return the local method with a hundredth of its tolerance, where it has one."""
@@ -169,10 +191,18 @@ class MultiStart(Method):
         return points
 
 
+def _but_for_its_end(method: Any) -> Method:
+    """Return a local method with the usual numbers of when it ends, which change no step."""
+    ends = {f.name: f.default for f in fields(method) if f.name in ("tolerance", "max_iterations")}
+    return replace(method, **ends)
+
+
 @register
 @dataclass(frozen=True, repr=False)
 class Grid(Method):
     """F at evenly spaced values of the one tuned number; the best is kept.
+
+    Other ends or another number of values begin the grid of a run that goes on again, around the best value so far.
 
     Parameters
     ----------

@@ -97,11 +97,13 @@ class Stepping:
 
     def _set_out(self) -> Iterator[Iterate]:
         """Return the iterates to come: of a leg that was broken off, or of a new one."""
-        wanted = self.wanted  # read once: another thread may change it at any time
-        anew = wanted != self.recipe
+        before, wanted = self.recipe, self.wanted  # read once: another thread may change it at any time
+        anew = wanted != before
         problem = self._adopt(wanted)
         method: Any = self.recipe.method
-        memory = {} if anew or self.memory is None else {"memory": self.memory()}
+        memory = {} if self.memory is None else {"memory": self.memory()}
+        if anew and memory:
+            memory = _taken_up(memory["memory"], before, wanted)
         if not memory:
             if self.iterates and not anew:
                 method = method.resumed(self.iterates[-1])
@@ -196,3 +198,11 @@ class Stepping:
     def stop(self) -> None:
         """Ask the run to end; its last iterate says STOPPED_BY_USER."""
         self._stop.set()
+
+
+def _taken_up(memory: Memory, before: Recipe, wanted: Recipe) -> dict[str, Memory]:
+    """Return what of a memory serves another recipe: nothing where F is another, or its method sets out anew."""
+    if wanted.replace(method=before.method, early_stopping=before.early_stopping) != before:
+        return {}
+    taken = wanted.method.takes_up(before.method, memory)
+    return {"memory": taken} if taken else {}
