@@ -9,14 +9,15 @@ from typing import Any
 import pytest
 
 import lsat_explorer as lsat
-from lsat_explorer.model.choices import EarlyStopping, Method
+from lsat_explorer.model.choices import Criterion, EarlyStopping, Method
 from lsat_explorer.model.hyper_penalties import HyperPenalty
 from lsat_explorer.model.losses import Loss
 from lsat_explorer.model.piece import REGISTRY
+from lsat_explorer.tune.branch import takes_up
 from lsat_explorer.widgets.knobs import knobs, set_knob
 from pieces import examples
 
-WITH_NUMBERS = (HyperPenalty, Loss, Method, EarlyStopping)
+WITH_NUMBERS = (HyperPenalty, Loss, Criterion, Method, EarlyStopping)
 
 WEIGHTING = lsat.recipes.paper_weighting()
 RECIPES = {
@@ -26,6 +27,7 @@ RECIPES = {
     "feat": lsat.recipes.paper_feat(),
     "weighting": WEIGHTING,
     "bfgs": lsat.Recipe(method=lsat.MultiStart(lsat.LBFGS()), loss=lsat.Huber()),
+    "grid": lsat.Recipe(method=lsat.Grid(), criterion=lsat.KFold()),
     "search": lsat.Recipe(method=lsat.LineSearch(), early_stopping=lsat.EarlyStopping()),
     "robust": WEIGHTING.replace(
         loss=lsat.Bisquare(),
@@ -77,24 +79,18 @@ def test_every_slider_reaches_its_value_and_says_what_it_is(name: str, knob: Any
     assert "{" not in knob.label + knob.meaning
 
 
-ONLY_AT_THE_START = {
-    "Grid": {"low", "high", "points"},
-    "MultiStart": {"starts", "spread"},
-}
-"""Numbers that say where a search looks, which it takes up when it begins: they are set in the text of the recipe."""
-
-
 @pytest.mark.parametrize("name", [name for name, kind in REGISTRY.items() if issubclass(kind, WITH_NUMBERS)])
 def test_every_number_of_every_piece_has_a_slider(name: str) -> None:
     kind = REGISTRY[name]
-    place = {HyperPenalty: "hyper_penalties", Loss: "loss", Method: "method", EarlyStopping: "early_stopping"}
+    place = {HyperPenalty: "hyper_penalties", Loss: "loss", Criterion: "criterion", Method: "method"}
+    place |= {EarlyStopping: "early_stopping"}
     part = next(part for base, part in place.items() if issubclass(kind, base))
     found = set()
     numbers = {f.name for f in fields(kind) if re.fullmatch(r"(float|int|bool)( \| None)?", str(f.type))}
     for piece in [*examples(kind), *([kind(step=2.0)] if "step" in numbers else [])]:  # no step is estimated, not set
         recipe = lsat.Recipe(**{part: {"data_weights.log_weight": piece} if part == "hyper_penalties" else piece})
         found |= {knob.path.split("/")[-1] for knob in knobs(recipe) if knob.path.split("/")[0] == part}
-    assert numbers - ONLY_AT_THE_START.get(name, set()) <= found
+    assert numbers <= found
 
 
 def test_every_method_has_sliders_for_its_stopping() -> None:
@@ -103,9 +99,39 @@ def test_every_method_has_sliders_for_its_stopping() -> None:
         "method/method/tolerance",
         "method/method/max_iterations",
         "method/method/memory",
+        "method/starts",
+        "method/spread",
     ]
     stopping = ["method/tolerance", "method/max_iterations", "early_stopping/patience"]
     assert [knob.path for knob in knobs(RECIPES["search"])] == stopping
+
+
+def test_what_no_run_takes_up_is_held_once_one_has_begun() -> None:
+    recipe = lsat.Recipe(criterion=lsat.KFold(), method=lsat.Grid())
+    assert {knob.path: bool(knob.held) for knob in knobs(recipe)} == {
+        "criterion/folds": True,
+        "method/low": False,
+        "method/high": False,
+        "method/points": False,
+    }
+    alone = lsat.widgets.HyperSliders(recipe)
+    alone.values = {"criterion/folds": 7}
+    assert alone.recipe.criterion == lsat.KFold(7)
+    assert not alone.get_state()["_begun"]
+    steered = lsat.widgets.HyperSliders(lsat.Run(recipe, lsat.datasets.digits()))
+    assert steered.get_state()["_begun"]
+    steered.values = {**steered.values, "criterion/folds": 7}
+    assert steered.recipe == recipe
+    assert "criterion" in steered.get_state()["_problem"]
+
+
+@pytest.mark.parametrize("recipe", RECIPES.values(), ids=RECIPES)
+def test_a_number_is_held_just_where_a_run_would_refuse_it(recipe: lsat.Recipe) -> None:
+    for knob in knobs(recipe):
+        other = set_knob(
+            recipe, knob.path, 1.0 - knob.value if knob.switch else 3.0 if knob.whole else knob.value / 1.1
+        )
+        assert takes_up(recipe, other) != bool(knob.held), knob.path
 
 
 def test_a_value_beyond_the_usual_range_widens_the_slider() -> None:

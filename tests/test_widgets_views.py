@@ -628,6 +628,24 @@ def test_other_pieces_wait_for_a_restart_and_numbers_do_not(explorer: Explorer, 
     assert explorer.panel.recipe == explorer.recipe
 
 
+def test_folds_are_held_while_a_run_goes_on_and_wait_for_a_restart_after_it(data: lsat.Data) -> None:
+    recipe = lsat.Recipe(criterion=lsat.KFold(3), method=lsat.ProximalGradient(max_iterations=2))
+    explorer = Explorer(data, recipe)
+    assert not explorer.sliders.get_state()["_begun"]
+    explorer.step()
+    until(lambda: explorer.sliders.get_state()["_begun"])
+    until(lambda: explorer.tuner.worker.activity is Activity.PAUSED)
+    assert explorer.sliders.get_state()["_begun"]
+    explorer.start()
+    explorer.wait(60)
+    assert not explorer.sliders.get_state()["_begun"]
+    explorer.sliders.values = {**explorer.sliders.values, "criterion/folds": 4}
+    assert explorer.run.recipe == recipe
+    assert explorer.recipe.criterion == lsat.KFold(4)
+    assert explorer.tuner.controls.sentence.endswith("Restart to use the changed settings.")
+    explorer.close()
+
+
 def test_a_recipe_that_is_none_is_refused(explorer: Explorer) -> None:
     with pytest.raises(ValueError, match="Recipe"):
         explorer.recipe = 3  # type: ignore[assignment]

@@ -100,7 +100,7 @@ def cards(recipe: Recipe, omega: Omega | None = None, widths: Mapping[str, int] 
         if recipe.loss is None
         else _card("validation loss", recipe.loss, "loss", known, penalties)
     )
-    criterion = Card("criterion", type(recipe.criterion).__name__, _settings(recipe.criterion))
+    criterion = Card("criterion", type(recipe.criterion).__name__, _settings(recipe.criterion, skip=_ON_SLIDERS))
     method = Card("method", type(recipe.method).__name__, _settings(recipe.method, skip=_ON_SLIDERS))
     numbers = Card("arithmetic", recipe.dtype, (("device", recipe.device), ("seed", str(recipe.seed))))
     return {
@@ -112,7 +112,10 @@ def cards(recipe: Recipe, omega: Omega | None = None, widths: Mapping[str, int] 
     }
 
 
-_ON_SLIDERS = ("step", "tolerance", "max_iterations", "grow", "shrink", "memory")
+_ON_SLIDERS = (
+    *("step", "tolerance", "max_iterations", "grow", "shrink", "memory"),
+    *("starts", "spread", "low", "high", "points", "folds"),
+)
 
 
 def _members(piece: Any) -> Iterator[tuple[str, Piece]]:

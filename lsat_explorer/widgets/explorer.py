@@ -269,6 +269,7 @@ class Explorer(Restoring, Shown, ipywidgets.VBox):
         over = activity in (Activity.ENDED, Activity.FAILED) and bool(seen.iterates)
         recipe = line.used if earlier or (over and not planned) else self.recipe
         self.sliders.look_at(recipe if earlier else None)
+        self.sliders.hold(activity not in (Activity.READY, Activity.ENDED, Activity.FAILED))
         with self.heading.hold_sync():
             self.heading.facts = facts(self.data, seen.problem)
             if recipe is not self._told:

@@ -19,7 +19,7 @@ class HyperSliders(Shown, View):
     """A slider for each hyper-hyper-parameter of a recipe: strengths of penalties, bounds, first step, stopping.
 
     Moving one replaces `recipe`, which is frozen, and tells the run, if there is one: it takes the change up at its
-    next iteration, with a fresh step size, from where ω is now.
+    next iteration, with a fresh step size, from where ω is now. What no run can take up is held, and says why.
 
     Parameters
     ----------
@@ -59,6 +59,7 @@ class HyperSliders(Shown, View):
     _knobs: traitlets.List[Any] = traitlets.List().tag(sync=True)
     _problem = traitlets.Unicode("").tag(sync=True)
     _fixed = traitlets.Any(None, allow_none=True).tag(sync=True)  # knobs to look at alone
+    _begun = traitlets.Bool(False).tag(sync=True)  # whether a run goes on that cannot take every number up
 
     def __init__(self, source: Any, **settings: Any) -> None:
         recipe = source if isinstance(source, Recipe) else getattr(source, "recipe", None)
@@ -68,6 +69,7 @@ class HyperSliders(Shown, View):
         self._start: dict[str, float] = {}
         self._settled: dict[str, float] = {}
         super().__init__(recipe=recipe, **settings)
+        self._begun = self.run is not None
         self.add_class("lsat-live")
 
     @traitlets.observe("recipe")
@@ -96,6 +98,16 @@ class HyperSliders(Shown, View):
             return
         self.recipe = recipe
         self.values = dict(self._settled)  # as the piece took it, and with every number that was left out
+
+    def hold(self, begun: bool) -> None:
+        """Hold the numbers that no run takes up, or let them be moved.
+
+        Parameters
+        ----------
+        begun : bool
+            Whether a run goes on.
+        """
+        self._begun = begun
 
     def look_at(self, recipe: Recipe | None) -> None:
         """Show the numbers of another recipe, not to be moved.

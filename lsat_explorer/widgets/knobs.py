@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from lsat_explorer.model.recipe import Recipe
+from lsat_explorer.widgets.knob_rules import RULES, Rule
 
 __all__ = ["Knob", "everyday", "knobs", "set_knob"]
 
@@ -36,6 +37,8 @@ class Knob:
         Its visible name.
     meaning : str
         A sentence that says what the number does, and one that says its unit.
+    held : str
+        Why it cannot be moved while a run goes on; empty where it can.
     """
 
     path: str
@@ -48,99 +51,16 @@ class Knob:
     group: str
     label: str
     meaning: str
+    held: str = ""
 
 
-@dataclass(frozen=True)
-class _Rule:
-    low: float
-    high: float
-    log: bool
-    label: str
-    meaning: str
-    unit: str
-    whole: bool = False
-    switch: bool = False
-
-
-_RULES: dict[tuple[str, str], _Rule] = {
-    ("SumSquares", "weight"): _Rule(
-        1e-6,
-        1e2,
-        True,
-        "λ of {of}",
-        "Strength λ of the penalty λ‖ω‖² on {of}: larger keeps {them} nearer to 0.",
-        "loss over ω²",
-    ),
-    ("AbsoluteValue", "weight"): _Rule(
-        1e-6,
-        1e2,
-        True,
-        "λ of {of}",
-        "Strength λ of the penalty λ‖ω‖₁ on {of}: larger sets more of {them} to 0.",
-        "loss over |ω|",
-    ),
-    ("Box", "low"): _Rule(-12, 12, False, "{of}, least", "Least value that {of} may take.", "log units"),
-    ("Box", "high"): _Rule(-12, 12, False, "{of}, most", "Greatest value that {of} may take.", "log units"),
-    ("Cardinality", "fraction"): _Rule(0, 1, False, "share of {of}", "Share of {of} that is kept.", "share of one"),
-    ("Huber", "threshold"): _Rule(
-        1e-3, 1e3, True, "Huber threshold", "Error beyond which the loss grows linearly.", "that of the targets"
-    ),
-    ("CrossEntropy", "temperature"): _Rule(
-        0,
-        1,
-        False,
-        "tuned temperature",
-        "Whether scores are multiplied by e^τ, τ tuned, before the loss.",
-        "on or off",
-        switch=True,
-    ),
-    ("EarlyStopping", "patience"): _Rule(
-        1,
-        500,
-        True,
-        "patience",
-        "Accepted iterations without a lower loss on the test rows that end the run.",
-        "iterations",
-        whole=True,
-    ),
-    ("Bisquare", "threshold"): _Rule(
-        1e-3, 1e3, True, "bisquare threshold", "Error beyond which the loss is flat.", "that of the targets"
-    ),
+_GROUPS = {
+    "hyper_penalties": "penalties",
+    "loss": "loss",
+    "criterion": "loss",
+    "method": "method",
+    "early_stopping": "method",
 }
-
-_METHOD_RULES = {
-    "step": _Rule(
-        1e-4,
-        1e4,
-        True,
-        "first step size",
-        "Step size t of the first iteration after a start or a change.",
-        "ω² over loss",
-    ),
-    "tolerance": _Rule(
-        1e-8, 1.0, True, "tolerance", "The run has converged once the stopping residual is below this.", "loss over ω"
-    ),
-    "max_iterations": _Rule(
-        1,
-        5000,
-        True,
-        "maximum iterations",
-        "The run ends after so many if it has not converged.",
-        "iterations",
-        whole=True,
-    ),
-    "grow": _Rule(1, 4, True, "step growth", "The step size is multiplied by this after an accepted step.", "ratio"),
-    "shrink": _Rule(
-        0.05, 0.95, False, "step cut", "The step size is multiplied by this after a rejected step.", "ratio"
-    ),
-    "memory": _Rule(
-        1, 50, True, "memory", "Last steps from which the curvature of the objective is estimated.", "steps", whole=True
-    ),
-}
-for _method in ("ProximalGradient", "LineSearch", "LBFGS"):
-    _RULES |= {(_method, _field): _rule for _field, _rule in _METHOD_RULES.items()}
-
-_GROUPS = {"hyper_penalties": "penalties", "loss": "loss", "method": "method", "early_stopping": "method"}
 
 _NAMES = {"data_weights.log_weight": "log row weights", "loss.log_temperature": "log temperature"}
 """Names of ω that have everyday words; the others show their own last parts."""
@@ -152,7 +72,7 @@ def knobs(recipe: Recipe) -> list[Knob]:
     Parameters
     ----------
     recipe : Recipe
-        The description to search: its hyper-penalties, its loss, its method and its early stopping.
+        The description to search: its hyper-penalties, its loss, its criterion, its method and its early stopping.
 
     Examples
     --------
@@ -172,7 +92,7 @@ def _walk(value: Any, path: str, group: str, of: str) -> Iterator[Knob]:
             yield from _walk(item, f"{path}{SEPARATOR}{index}", group, of)
     elif is_dataclass(value) and not isinstance(value, type):
         for field in fields(value):
-            rule = _RULES.get((type(value).__name__, field.name))
+            rule = RULES.get((type(value).__name__, field.name))
             item = getattr(value, field.name)
             inside = f"{path}{SEPARATOR}{field.name}"
             if rule is not None:
@@ -182,7 +102,7 @@ def _walk(value: Any, path: str, group: str, of: str) -> Iterator[Knob]:
                 yield from _walk(item, inside, group, of)
 
 
-def _knob(rule: _Rule, path: str, value: float, group: str, of: str) -> Knob:
+def _knob(rule: Rule, path: str, value: float, group: str, of: str) -> Knob:
     low, high = rule.low, rule.high
     if math.isfinite(value) and not (rule.log and value <= 0):  # a slider must reach the value that is set
         low, high = min(low, value), max(high, value)
@@ -199,6 +119,7 @@ def _knob(rule: _Rule, path: str, value: float, group: str, of: str) -> Knob:
         group=group,
         label=rule.label.format(**words),
         meaning=f"{rule.meaning.format(**words)} Unit: {rule.unit}.",
+        held=rule.held,
     )
 
 

@@ -111,3 +111,25 @@ def test_a_value_is_typed_and_a_wrong_one_is_answered_in_place(page: Notebook) -
     until(page, "print(sliders.recipe.method.tolerance)", "3.0")
     page.wait_for(f"() => document.querySelector('{VIEW} [role=alert]').hidden")
     clean(page)
+
+
+def test_what_a_run_cannot_take_up_is_held_and_says_why(notebook: Open) -> None:
+    start = "recipe = lsat.Recipe(criterion=lsat.KFold(), method=lsat.MultiStart())\nrun = lsat.Run(recipe, data)"
+    page = notebook(
+        "sliders-held.ipynb",
+        f"{SETUP}data = lsat.datasets.digits()\n{start}",
+        "sliders = lsat.widgets.HyperSliders(run)\nsliders",
+    )
+    line = page.page.locator(f"{VIEW} [data-path='criterion/folds']")
+    line.get_by_text("folds, held").wait_for()
+    for role in ("slider", "textbox", "button"):
+        assert line.get_by_role(role).is_disabled()
+    assert "Held while the run goes on" in (line.get_by_role("slider").get_attribute("title") or "")
+    starts = page.page.locator(f"{VIEW} [data-path='method/starts']").get_by_role("textbox")
+    starts.fill("12")
+    starts.press("Enter")
+    until(page, "print(run.wanted.method.starts)", "12")
+    page.run_code("sliders.hold(False)")
+    line.get_by_text("folds", exact=True).wait_for()
+    assert line.get_by_role("slider").is_enabled()
+    clean(page)

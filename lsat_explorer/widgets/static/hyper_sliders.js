@@ -2,14 +2,15 @@
 
 const SETTLE = 120; // ms of rest before a drag is sent: every change restarts the step rule
 
-const line = (knob, send, say, fixed) => {
-  const name = dom("span", { class: "lsat-knob-name", text: knob.label, title: knob.meaning });
+const line = (knob, send, say, fixed, held) => {
+  const title = held ? `${knob.meaning} ${knob.held}` : knob.meaning;
+  const name = dom("span", { class: "lsat-knob-name", text: held ? `${knob.label}, held` : knob.label, title });
   const slider = dom("input", {
-    type: "range", min: "0", max: String(POSITIONS), step: "1", "aria-label": knob.label, title: knob.meaning,
+    type: "range", min: "0", max: String(POSITIONS), step: "1", "aria-label": knob.label, title,
   });
   const field = dom("input", {
     type: "text", inputmode: "decimal", class: "lsat-number", "aria-label": `${knob.label}, value`,
-    title: knob.meaning, autocomplete: "off", spellcheck: "false",
+    title, autocomplete: "off", spellcheck: "false",
   });
   const reset = dom("button", {
     type: "button", class: "lsat-reset", text: "↺", "aria-label": `Reset ${knob.label}`,
@@ -23,7 +24,7 @@ const line = (knob, send, say, fixed) => {
     slider.value = String(sliderPosition(knob, next));
     slider.setAttribute("aria-valuetext", number(next, knob.whole));
     field.value = number(next, knob.whole);
-    reset.disabled = fixed || next === knob.start;
+    reset.disabled = fixed || held || next === knob.start;
   };
   const update = (next) => {
     if (timer === null && next !== value) show(next); // while it is dragged the hand is right
@@ -68,7 +69,7 @@ const line = (knob, send, say, fixed) => {
     show(knob.start);
     now(knob.start);
   });
-  slider.disabled = field.disabled = fixed;
+  slider.disabled = field.disabled = fixed || held;
   show(value);
   return { node: dom("div", { class: "lsat-knob", "data-path": knob.path }, name, slider, field, reset), update, show };
 };
@@ -119,12 +120,13 @@ function render({ model, el }) {
     const group = model.get("group");
     const fixed = Boolean(model.get("_fixed"));
     const knobs = (model.get("_fixed") || model.get("_knobs")).filter((knob) => !group || knob.group === group);
+    const isHeld = (knob) => Boolean(knob.held) && model.get("_begun");
     const next = JSON.stringify([fixed,
-      ...knobs.map(({ path, low, high, start, label }) => [path, low, high, start, label])]);
+      ...knobs.map((knob) => [knob.path, knob.low, knob.high, knob.start, knob.label, isHeld(knob)])]);
     if (next !== shape) {
       shape = next;
       lines = {};
-      for (const knob of knobs) lines[knob.path] = (knob.switch ? toggle : line)(knob, send, say, fixed);
+      for (const knob of knobs) lines[knob.path] = (knob.switch ? toggle : line)(knob, send, say, fixed, isHeld(knob));
       list.replaceChildren(...Object.values(lines).map(({ node }) => node));
     }
     list.hidden = knobs.length === 0;
@@ -141,7 +143,7 @@ function render({ model, el }) {
     problem.hidden = !problem.textContent;
     if (problem.textContent && !model.get("_fixed")) for (const [path, { show }] of Object.entries(lines)) show(model.get("values")[path]);
   };
-  return follow(model, [[["_knobs", "_fixed", "group"], build], [["values", "_knobs", "_fixed"], update], [["_problem"], complain]]);
+  return follow(model, [[["_knobs", "_fixed", "_begun", "group"], build], [["values", "_knobs", "_fixed"], update], [["_problem"], complain]]);
 }
 
 export default { render };
