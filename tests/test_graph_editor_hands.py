@@ -48,6 +48,16 @@ def test_clicking_two_nodes_adds_an_edge_and_again_removes_it() -> None:
     assert shown(editor)["node"] is None
 
 
+def test_the_state_says_which_message_it_answers_also_where_that_was_refused() -> None:
+    editor = GraphEditor(lsat.graphs.path(3))
+    for stamp, asked in (("a 1", {"do": "pick", "node": 0}), ("a 2", {"do": "pick", "node": 7})):
+        ask(editor, asked.pop("do"), **asked, stamp=stamp)
+        assert sent(editor, "_heard") == stamp
+    ask(editor, "pick", node=2)  # a message without a stamp is nobody's that waits
+    assert sent(editor, "_heard") == "a 2"
+    assert editor.graph == lsat.graphs.ring(3)
+
+
 def test_undo_gives_the_very_graph_back_and_redo_what_was_made() -> None:
     grid = lsat.graphs.grid(4, 4)
     editor = GraphEditor(grid)

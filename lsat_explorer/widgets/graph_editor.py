@@ -23,6 +23,7 @@ from lsat_explorer.widgets.graph_set import GraphSet
 from lsat_explorer.widgets.shown import Shown, looks, script
 
 __all__ = ["GraphEditor"]
+_PARTS = ("parts", "edges", "hands", "guess", "drawing", "bar", "cards", "preview", "text", "editor")
 
 
 class GraphEditor(Shown, View):
@@ -75,7 +76,7 @@ class GraphEditor(Shown, View):
     Stack(smooth=Smooth(graph=graphs.ring(24)))
     """
 
-    _esm = script(*(f"graph_{part}.js" for part in ("parts", "drawing", "bar", "cards", "preview", "text", "editor")))
+    _esm = script(*(f"graph_{part}.js" for part in _PARTS))
     _css = looks("graph_editor.css")
 
     graph = traitlets.Instance(Graph)
@@ -99,6 +100,7 @@ class GraphEditor(Shown, View):
     _text = traitlets.Unicode("").tag(sync=True)
     _source = traitlets.Unicode("").tag(sync=True)
     _problem = traitlets.Unicode("").tag(sync=True)
+    _heard = traitlets.Unicode("").tag(sync=True)  # stamp of the last message of a page, which the state answers
 
     def __init__(
         self,
@@ -262,7 +264,7 @@ class GraphEditor(Shown, View):
                     self._session.do(content["do"], content)
             except ValueError as error:
                 self._problem = str(error)
-            self._show()
+            self._show(str(content.get("stamp", "")))
 
     def _replace(self, state: GraphSet, label: str) -> None:
         with self._lock:
@@ -270,10 +272,11 @@ class GraphEditor(Shown, View):
             self._problem = ""
             self._show()
 
-    def _show(self) -> None:
-        """Let the traits say what the session has."""
+    def _show(self, stamp: str = "") -> None:
+        """Let the traits say what the session has, in answer to the message of this stamp."""
         session, sheet = self._session, self._session.sheet
         with self._lock, self.hold_sync():
+            self._heard = stamp or self._heard
             with self.hold_trait_notifications():  # who observes one of them finds the others in step
                 self.regularizer, self.graph = session.state.regularizer, session.state.graph
                 self.active, self._selected, self._k = session.state.active, session.selected, session.k

@@ -6,7 +6,14 @@ const KEYS = "Arrow keys move from node to node, Enter on two of them adds or re
 
 function render({ model, el }) {
   el.classList.add("lsat", "lsat-editor");
-  const tell = (command, content = {}) => model.send({ ...content, do: command });
+  const guess = graphGuess(model, (count) => {
+    live.textContent = hint.textContent = `The kernel has not answered yet: ${counted(count, "change")} on this page waits for it.`;
+  });
+  const tell = (command, content = {}) => {
+    const { stamp, drawn } = guess.note(command, content);
+    if (drawn) drawGraph(); // before Python is told: packing the message takes time too
+    model.send({ ...content, do: command, stamp });
+  };
 
   const hint = dom("div", { class: "lsat-muted lsat-editor-hint", text: HINT });
   const live = dom("div", { class: "lsat-sr", role: "status" });
@@ -22,8 +29,8 @@ function render({ model, el }) {
     reach: (i) => { live.textContent = said(i); },
   });
   const hinted = () => {
-    const { node, first } = model.get("_shown");
-    return first ? `${node.name}: click the other end of the edge, or ${node.name} again to let go.` : HINT;
+    const { node, first } = guess.present(), name = said(node);
+    return first ? `${name}: click the other end of the edge, or ${name} again to let go.` : HINT;
   };
 
   const large = dom("div", { class: "lsat-empty" });
@@ -49,7 +56,8 @@ function render({ model, el }) {
   });
 
   const drawGraph = () => {
-    const frame = model.get("_frame"), { graphs: all, node: chosen, first } = model.get("_shown");
+    const frame = model.get("_frame"), { groups, node: chosen, first } = guess.present();
+    const edited = groups.find(({ active }) => active);
     large.hidden = frame.drawn;
     drawing.node.hidden = !frame.drawn;
     large.textContent = frame.drawn ? "" : "Too many nodes or edges to draw. Everything else here works.";
@@ -57,10 +65,9 @@ function render({ model, el }) {
     drawing.svg.setAttribute("aria-label", `Graph ${model.get("active")}, nodes ${frame.placed}. ${KEYS}`);
     drawing.draw({
       frame, zoom: model.get("_zoom"), names: model.get("_names"),
-      places: model.get("_places"), edges: model.get("_edges"),
-      groups: all.map(({ name, drawn }) => ({ count: drawn, active: name === model.get("active") })),
-      selected: model.get("_selected"), node: chosen ? chosen.number : -1, first: first && chosen ? chosen.number : -1,
-      near: chosen ? chosen.neighbours.map(([other]) => other) : [],
+      places: model.get("_places"), groups,
+      selected: model.get("_selected"), node: chosen, first: first ? chosen : -1,
+      near: chosen >= 0 && edited ? nextTo(edited.ends, chosen) : [],
     });
     hint.textContent = hinted();
   };
@@ -94,7 +101,8 @@ function render({ model, el }) {
     for (const name of names) due.add(name);
   };
   const watched = [
-    [["_edges", "_places", "_zoom", "_selected"], later("drawGraph")],
+    [["_heard"], guess.heard],
+    [["_edges", "_places", "_zoom", "_selected", "_heard"], later("drawGraph")],
     [["_shown", "active"], later("drawGraph", "drawBar", "graphs", "edges", "node", "list")],
     [["_frame"], later("drawGraph", "drawBar", "edges", "selection")], [["_k"], later("edges")],
     [["_zoom"], later("drawBar")], [["_selected"], later("selection")],
@@ -121,6 +129,7 @@ function render({ model, el }) {
   watch.observe(drawing.node);
   return () => {
     end();
+    guess.end();
     watch.disconnect();
     model.off("msg:custom", answer);
     model.off("change:_zoom", recentre);

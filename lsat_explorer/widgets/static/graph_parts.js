@@ -2,7 +2,17 @@
 // their order, and Python answers with traits; nothing of a graph is decided here.
 
 const SETTLE = 120; // ms a slider rests before its value is told
+const SVG = "http://www.w3.org/2000/svg";
 
+const make = (tag, attributes = {}) => {
+  const node = document.createElementNS(SVG, tag);
+  for (const [name, value] of Object.entries(attributes)) node.setAttribute(name, value);
+  return node;
+};
+const clamp = (value, low, high) => Math.min(high, Math.max(low, value));
+const tenth = (value) => Math.round(value * 10) / 10;
+const numbers = (bytes, Kind) => (bytes && bytes.byteLength
+  ? new Kind(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.byteLength)) : new Kind(0));
 const counted = (count, noun) => `${count.toLocaleString("en-US")} ${noun}${count === 1 ? "" : "s"}`;
 let views = 0; // a datalist is found by an id
 
