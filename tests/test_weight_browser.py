@@ -100,20 +100,46 @@ def test_a_page_in_the_browser_turns_filters_and_orders(run: FakeRun) -> None:
     assert browser.label is None
 
 
-def test_the_next_page_is_at_hand_as_it_will_be_once_somebody_turns_pages(run: FakeRun) -> None:
+def ahead(browser: WeightBrowser) -> dict[int, tuple[dict[str, Any], bytes]]:
+    """What is at hand of other pages, by their numbers: what is shown of each, and its sprite."""
+    state = sent(browser, "_ahead_0", "_ahead_1", "_ahead_2", "_sprite_0", "_sprite_1", "_sprite_2")
+    pages = ((state[f"_ahead_{slot}"], bytes(state[f"_sprite_{slot}"])) for slot in range(3))
+    return {page["page"]: (page, sprite) for page, sprite in pages if page}
+
+
+def test_the_next_pages_are_at_hand_as_they_will_be_once_somebody_turns_pages(run: FakeRun) -> None:
     browser = WeightBrowser(run, page_size=30)
-    assert sent(browser, "_ahead")["_ahead"] == {}  # nobody has
+    assert ahead(browser) == {}  # nobody has
     browser.set_state({"page": 2})
-    ahead, sprite = sent(browser, "_ahead")["_ahead"]["shown"], bytes(browser._ahead_sprite)
-    browser.set_state({"page": 3})
-    assert shown(browser) == ahead
-    assert bytes(browser._sprite) == sprite
+    assert set(ahead(browser)) == {3, 4, 5}
+    for page in (3, 4, 5):
+        before = ahead(browser)[page]
+        browser.set_state({"page": page})
+        assert (shown(browser), bytes(browser._sprite)) == before
     browser.order = "heaviest"
-    assert browser._ahead["shown"]["stamp"] != shown(browser)["stamp"]  # what was at hand is of another order
+    stamps = {page["stamp"] for page, _ in ahead(browser).values()}
+    assert shown(browser)["stamp"] not in stamps  # what was at hand is of another order
     browser.page = 30
-    browser.page = 29
-    assert browser._ahead["shown"]["page"] == 30
-    assert len(browser._ahead["shown"]["positions"]) == len(run.data.train) % 30
+    browser.page = 28
+    assert set(ahead(browser)) >= {29, 30}
+    assert len(ahead(browser)[30][0]["positions"]) == len(run.data.train) % 30
+
+
+def test_no_page_is_prepared_twice_and_none_after_large_thumbnails(
+    run: FakeRun, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[int] = []
+    sprite = RowTiles.sprite
+    monkeypatch.setattr(RowTiles, "sprite", lambda tiles, rows: drawn.append(len(rows)) or sprite(tiles, rows))
+    browser = WeightBrowser(run, page_size=30)
+    browser.page = 2
+    assert len(drawn) == 1 + 1 + 3  # the first page, the second one, and three at hand
+    browser.page = 3
+    assert len(drawn) == 5 + 1
+    large = WeightBrowser(run, page_size=30)
+    monkeypatch.setattr(RowTiles, "sprite", lambda tiles, rows: bytes(700_000))
+    large.page = 2
+    assert set(ahead(large)) == {3, 4}
 
 
 def test_no_page_is_prepared_while_a_run_computes(digits: lsat.Data) -> None:
@@ -122,7 +148,7 @@ def test_no_page_is_prepared_while_a_run_computes(digits: lsat.Data) -> None:
     next(steps)
     browser = WeightBrowser(run, order="lightest")
     browser.page = 2
-    assert browser._ahead == {}
+    assert ahead(browser) == {}
     steps.close()
 
 

@@ -20,6 +20,8 @@ from lsat_explorer.widgets.rows import ORDERS, Order, Page, page_of, span_text
 
 __all__ = ["RowPage"]
 
+_AHEAD = 3  # pages at hand beyond the present one
+_MOST_AHEAD = 1_000_000  # bytes of their thumbnails after which no further page is drawn
 _ELSEWHERE = "These rows are not in memory: sort training rows by doubt to have them judged, by a pass over them all."
 
 
@@ -28,8 +30,9 @@ class RowPage(RowParts, RowVerdicts):
 
     _shown = traitlets.Dict().tag(sync=True)
     _sprite = traitlets.Bytes(b"").tag(sync=True)
-    _ahead = traitlets.Dict().tag(sync=True)  # the next page, where somebody is likely to turn to it: shown, as _shown
-    _ahead_sprite = traitlets.Bytes(b"").tag(sync=True)
+    # the next pages, where somebody is likely to turn to them, page n in slot n modulo 3: as _shown, and their sprites
+    _ahead_0, _ahead_1, _ahead_2 = (traitlets.Dict().tag(sync=True) for _ in range(_AHEAD))
+    _sprite_0, _sprite_1, _sprite_2 = (traitlets.Bytes(b"").tag(sync=True) for _ in range(_AHEAD))
     _zoom = traitlets.Dict().tag(sync=True)
     _zoom_image = traitlets.Bytes(b"").tag(sync=True)
     _reasons_image = traitlets.Bytes(b"").tag(sync=True)
@@ -83,8 +86,9 @@ class RowPage(RowParts, RowVerdicts):
                 self._turn_silently(page.number)
             drawn = tuple(page.positions.tolist())
             if drawn != self._drawn:  # a picture is worth sending only when other rows are in it
-                known = drawn == tuple(self._ahead.get("shown", {}).get("positions", ()))
-                self._sprite = self._ahead_sprite if known else self._tiles.sprite(page.positions)
+                ahead, sprite = self._at_hand(page.number)
+                known = drawn == tuple(ahead.get("positions", ()))
+                self._sprite = sprite if known else self._tiles.sprite(page.positions)
                 self._drawn = drawn
             self._shown = self._described(page, keep, told)
             self._show_looked(told)
@@ -101,17 +105,31 @@ class RowPage(RowParts, RowVerdicts):
         shown = self._tiles.describe(self._weights, page, keep, told, self._sorting.column)
         return shown | self._told_beside(page, told) | {"page": page.number, "stamp": self._stamp}
 
+    def _at_hand(self, number: int) -> tuple[dict[str, Any], bytes]:
+        """Return what lies in the slot of a page: that page, or another one that was there before."""
+        slot = number % _AHEAD
+        return getattr(self, f"_ahead_{slot}"), getattr(self, f"_sprite_{slot}")
+
     def _look_ahead(self) -> None:
-        """Have the next page at hand on the page; not while a run computes, and where no row need be fetched for it."""
-        with self._lock, self.hold_sync():
+        """Have the next pages at hand on the page; not while a run computes, nor where rows would be fetched for it."""
+        with self._lock:
             idle = self._model.at_rest or not can_predict(self.run)
             if self._moving or not idle or isinstance(self._tiles.split.inputs, RowsApart):
                 return
-            keep = self._keep()
-            page = self._present(keep, self.page + 1)
-            if page.number > self.page:
-                self._ahead_sprite = self._tiles.sprite(page.positions)
-                self._ahead = {"shown": self._described(page, keep, self._told)}
+            keep, size = self._keep(), 0
+            for number in range(self.page + 1, self.page + 1 + _AHEAD):
+                ahead, sprite = self._at_hand(number)
+                if (ahead.get("stamp"), ahead.get("page")) != (self._stamp, number):
+                    page = self._present(keep, number)
+                    if page.number != number:  # there are no more
+                        return
+                    sprite = self._tiles.sprite(page.positions)
+                    with self.hold_sync():  # words and thumbnails of a page come together, each page by itself
+                        setattr(self, f"_sprite_{number % _AHEAD}", sprite)
+                        setattr(self, f"_ahead_{number % _AHEAD}", self._described(page, keep, self._told))
+                size += len(sprite)
+                if size > _MOST_AHEAD:
+                    return
 
     def _told_beside(self, page: Page, told: Told) -> dict[str, Any]:
         """Return what a page shows beside what its rows are, as values of JSON."""

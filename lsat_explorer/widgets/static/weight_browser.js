@@ -1,6 +1,7 @@
 // The training rows, a page at a time, as thumbnails from one sprite or as lines of a table. Python decides which rows
 // a page has; this shows them, and writes order, filters, page, size and picks back as traits.
 
+const AHEAD = ["_ahead_0", "_ahead_1", "_ahead_2"];
 const UNTUNED = "The recipe tunes no row weights: each row counts the same in the fit.";
 
 function render({ model: source, el }) {
@@ -73,24 +74,29 @@ function render({ model: source, el }) {
     url = fresh;
     drawWords();
   };
-  // the page after this one, with its sprite decoded, for the moment in which somebody turns to it
-  const next = { shown: null, url: null };
-  const forget = () => { if (next.url) URL.revokeObjectURL(next.url); next.shown = next.url = null; };
-  const readNext = async () => {
-    const ahead = source.get("_ahead");
-    forget();
-    if (!ahead.shown) return;
-    const fresh = await decoded(source.get("_ahead_sprite"));
-    if (ahead !== source.get("_ahead")) { if (fresh) URL.revokeObjectURL(fresh); return; }
-    [next.shown, next.url] = [ahead.shown, fresh];
+  // the pages after this one, with their sprites decoded, for the moment in which somebody turns to one of them
+  const next = AHEAD.map(() => ({ shown: null, url: null }));
+  const forget = (slot) => {
+    if (next[slot].url) URL.revokeObjectURL(next[slot].url);
+    next[slot] = { shown: null, url: null };
+  };
+  const readNext = (slot) => async () => {
+    const ahead = source.get(AHEAD[slot]);
+    forget(slot);
+    if (!ahead.positions) return;
+    const fresh = await decoded(source.get(`_sprite_${slot}`));
+    if (ahead !== source.get(AHEAD[slot])) { if (fresh) URL.revokeObjectURL(fresh); return; }
+    next[slot] = { shown: ahead, url: fresh };
     if (source.get("_shown").page !== source.get("page")) turn(); // somebody has turned to it meanwhile
   };
   const same = (one, other) => one.stamp === other.stamp && one.page === other.page;
   const turn = () => {
-    if (next.shown && same(next.shown, { stamp: source.get("_shown").stamp, page: source.get("page") })) {
-      early = { shown: next.shown };
-      const fresh = next.url;
-      next.shown = next.url = null;
+    const wanted = { stamp: source.get("_shown").stamp, page: source.get("page") };
+    const found = next.find(({ shown }) => shown && same(shown, wanted));
+    if (found) {
+      early = { shown: found.shown };
+      const fresh = found.url;
+      found.shown = found.url = null;
       show(fresh);
     } else bar.update();
   };
@@ -116,21 +122,21 @@ function render({ model: source, el }) {
   const chosen = () => { bar.update(); weights.update(); confusion.update(); standing.draw(); };
   const handlers = [
     [["_sprite"], later(true)], [["_shown"], later(false)],
-    [["page"], turn], [["_ahead"], () => readNext()],
+    [["page"], turn], ...AHEAD.map((name, slot) => [[name], readNext(slot)]),
     [["order", "_class", "_cell", "_brush", "_size", "_folded", "_matrix", "part", "verdict", "_parts"], chosen], [["_standing"], told], [["_zoom", "_picked_names"], () => { zoom.draw(); standing.draw(); }],
     [["_picked"], () => { rows.drawPicks(); zoom.draw(); }], [["_zoom_image"], zoom.read], [["_trail"], zoom.draw],
     [["_judged"], decided], [["_answer", "_solving"], verdicts.draw], [["_reasons_image"], reasons.read],
   ];
   for (const [names, handler] of handlers) for (const name of names) model.on(`change:${name}`, handler);
   drawAll();
-  readNext();
+  AHEAD.forEach((_, slot) => readNext(slot)());
   zoom.read();
   reasons.read();
   return () => {
     for (const [names, handler] of handlers) for (const name of names) model.off(`change:${name}`, handler);
     latest++;
     if (url) URL.revokeObjectURL(url);
-    forget();
+    AHEAD.forEach((_, slot) => forget(slot));
     zoom.end();
     reasons.end();
   };
