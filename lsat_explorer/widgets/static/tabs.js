@@ -30,6 +30,7 @@ const quantity = (text) => {
   return [match[1], dom("sup", { text: match[2].replace("²", "2") })];
 };
 
+const NOW = "Weight e²ω of this penalty at the last accepted iteration, without unit";
 const WEIGHT = { low: 1e-6, high: 1e6, log: true, whole: false };
 const SETTLE = 120; // ms of rest before a drag is sent
 
@@ -107,15 +108,16 @@ const fill = (node, card, picture, ask, fixed) => {
   }
   const starts = card.start !== null;
   const state = card.tuned === null || starts ? "plain" : card.tuned ? "tuned" : "frozen";
+  const [now = ["weight e²ω", "–"], ...rest] = card.facts; // of a regularizer the first is its weight
   node.lsatHead.replaceChildren(
     dom("span", { class: "lsat-strong", text: card.name }), dom("span", { class: "lsat-muted", text: card.kind }),
-    dom("span", { class: `lsat-push lsat-state lsat-${state}`, text: state === "plain" ? "" : state }));
+    // it stands there before the first iteration too, so that nothing moves when it changes
+    ...(starts ? [dom("span", { class: "lsat-push lsat-now", title: NOW }, dom("span", { class: "lsat-muted" }, ...quantity(now[0]), " now"),
+      dom("span", { class: "lsat-number", text: now[1] }))]
+      : [dom("span", { class: `lsat-push lsat-state lsat-${state}`, text: state === "plain" ? "" : state })]));
   node.lsatStart.update(card, fixed);
-  // the weight now is news only where it is no longer that at the start
-  const news = card.facts.filter(([, value], index) => !starts || index || Number(value) !== Number(number(card.start)));
-  const facts = news.map(([name, value], index) => dom("div", { class: "lsat-fact" },
-    dom("span", { class: "lsat-muted" }, ...quantity(name), starts && !index && news.length === card.facts.length ? " now" : ""),
-    dom("span", { class: "lsat-number", text: value })));
+  const facts = (starts ? rest : card.facts).map(([name, value]) => dom("div", { class: "lsat-fact" },
+    dom("span", { class: "lsat-muted" }, ...quantity(name)), dom("span", { class: "lsat-number", text: value })));
   const notes = card.notes.map((text) => dom("div", { text }));
   const below = picture || notes.length ? [dom("div", { class: "lsat-picture" })] : [];
   if (picture) {
