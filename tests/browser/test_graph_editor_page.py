@@ -48,7 +48,7 @@ WATCHED = f"""() => {{
         look();
     }});
     document.querySelector('{DRAWING}').addEventListener('pointerup', async (event) => {{
-        if (!editor.textContent.includes('click the other end')) return;
+        if (editor.querySelector('.lsat-draw-first').style.display === 'none') return;
         const drawn = count(), told = said();
         const [edge, answer] = await Promise.all([painted(() => count() !== drawn), painted(() => said() !== told)]);
         times.push([edge - event.timeStamp, answer - event.timeStamp]);
@@ -264,7 +264,7 @@ def test_an_edge_is_drawn_before_python_has_answered(notebook: Open) -> None:
     until_drawn(page, 113, 112)  # one was added and taken away again; the other view hears of it from Python
     first = page.page.locator(EDITOR).first
     first.get_by_text("pixel_5_5: click the other end of the edge").wait_for()
-    first.get_by_text("The kernel has not answered yet: 7 changes on this page wait for it.").wait_for()
+    first.locator(".lsat-editor-hint", has_text="Not answered by the kernel yet: 7 changes on this page.").wait_for()
     assert edges(page) == 112
     page.run_code("go.set()")
     first.get_by_text("64 nodes · 113 edges · 1 component").wait_for()

@@ -7,7 +7,7 @@ const KEYS = "Arrow keys move from node to node, Enter on two of them adds or re
 function render({ model, el }) {
   el.classList.add("lsat", "lsat-editor");
   const guess = graphGuess(model, (count) => {
-    live.textContent = hint.textContent = `The kernel has not answered yet: ${counted(count, "change")} on this page waits for it.`;
+    live.textContent = hint.textContent = `Not answered by the kernel yet: ${counted(count, "change")} on this page.`;
   });
   const tell = (command, content = {}) => {
     const { stamp, drawn } = guess.note(command, content);
