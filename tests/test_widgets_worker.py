@@ -93,6 +93,17 @@ def test_a_step_is_one_iteration(run: FakeRun, worker: Worker) -> None:
     assert run.begun == 1
 
 
+def test_a_step_of_a_run_that_has_not_begun_is_its_first_iterate() -> None:
+    free = threading.Event()
+    worker = Worker(FakeRun(), after=[free])
+    worker.start()
+    worker.step()
+    free.set()
+    until(lambda: worker.activity is Activity.PAUSED)
+    assert len(worker.run.iterates) == 1
+    worker.close()
+
+
 def test_no_step_is_lost(run: FakeRun, worker: Worker) -> None:
     run.gate.clear()
     for _ in range(4):

@@ -74,8 +74,9 @@ def _standing(worker: Worker, activity: Activity) -> str:
     if activity is Activity.FAILED:
         return "The run failed."
     if activity is Activity.PAUSED:
-        last = run.iterates[-1].number if run.iterates else 0
-        return f"Paused after iteration {last}." if worker.resting else "Pausing after this iteration…"
+        if not worker.resting:
+            return "Pausing after this iteration…"
+        return f"Paused after iteration {run.iterates[-1].number}." if run.iterates else "Paused before it began."
     if activity is Activity.READY and not run.iterates:
         return "Not started: press Start, or Step for a single iteration."
     return str(run.message)

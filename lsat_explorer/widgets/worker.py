@@ -158,7 +158,7 @@ class Worker:
     def step(self) -> None:
         """Advance by one iteration, then hold. Steps asked for meanwhile follow, each with its iteration."""
         with self._lock:
-            if self.alive and self._go.is_set() and not self._steps and not self._stop.is_set():
+            if self.alive and self._go.is_set() and not self._steps and not self._stop.is_set() and self.run.iterates:
                 self._go.clear()  # it runs freely: let it finish the iteration under way, and hold
                 return
             self._steps += 1
