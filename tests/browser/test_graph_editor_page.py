@@ -302,8 +302,11 @@ def test_python_moves_what_the_page_shows(notebook: Open) -> None:
     )
     assert len(set(colours)) == 2  # each graph has its own, in the drawing and in the list
     assert sorted(colours[:2]) == sorted(colours[2:])
+    backdrop = page.page.locator(f"{EDITOR} .lsat-draw-backdrop").first
+    assert backdrop.is_visible()
     page.run_code("editor._obey(editor, {'do': 'place', 'placement': 'line'}, [])")
     page.wait_for(f"() => document.querySelector('{DRAWING}').getBoundingClientRect().height < 260")
+    assert not backdrop.is_visible()  # no node lies on its pixel
     clean(page)
 
 

@@ -55,10 +55,15 @@ function render({ model, el }) {
     event.stopPropagation();
   });
 
+  let mask = null;
+  const hideBackdrop = () => { // but on the image no node lies on its pixel
+    drawing.backdrop.hidden = !mask || model.get("_frame").placement !== "image";
+  };
   const drawGraph = () => {
     const frame = model.get("_frame"), { groups, node: chosen, first } = guess.present();
     const edited = groups.find(({ active }) => active);
     large.hidden = frame.drawn;
+    hideBackdrop();
     drawing.node.hidden = !frame.drawn;
     large.textContent = frame.drawn ? "" : "Too many nodes or edges to draw. Everything else here works.";
     if (!frame.drawn) return;
@@ -71,13 +76,12 @@ function render({ model, el }) {
     });
     hint.textContent = hinted();
   };
-  let mask = null;
   const drawBackdrop = () => {
     const bytes = model.get("_backdrop");
     if (mask) URL.revokeObjectURL(mask);
     mask = bytes && bytes.byteLength ? URL.createObjectURL(new Blob([bytes], { type: "image/png" })) : null;
-    drawing.backdrop.hidden = !mask;
     if (mask) drawing.backdrop.style.maskImage = drawing.backdrop.style.webkitMaskImage = `url("${mask}")`;
+    hideBackdrop();
   };
   const complain = () => {
     problem.textContent = model.get("_problem");
