@@ -108,11 +108,11 @@ const fill = (node, card, picture, ask, fixed) => {
   }
   const starts = card.start !== null;
   const state = card.tuned === null || starts ? "plain" : card.tuned ? "tuned" : "frozen";
-  const [now = ["weight e²ω", "–"], ...rest] = card.facts; // of a regularizer the first is its weight
+  const [now = ["", "–"], ...rest] = card.facts; // of a regularizer the first is its weight e²ω
   node.lsatHead.replaceChildren(
     dom("span", { class: "lsat-strong", text: card.name }), dom("span", { class: "lsat-muted", text: card.kind }),
     // it stands there before the first iteration too, so that nothing moves when it changes
-    ...(starts ? [dom("span", { class: "lsat-push lsat-now", title: NOW }, dom("span", { class: "lsat-muted" }, ...quantity(now[0]), " now"),
+    ...(starts ? [dom("span", { class: "lsat-push lsat-now", title: NOW }, dom("span", { class: "lsat-muted", text: "now" }),
       dom("span", { class: "lsat-number", text: now[1] }))]
       : [dom("span", { class: `lsat-push lsat-state lsat-${state}`, text: state === "plain" ? "" : state })]));
   node.lsatStart.update(card, fixed);
