@@ -55,10 +55,14 @@ class Shown(Pictured, OwnLayout):
         from IPython.display import publish_display_data
 
         publish_display_data(self._live(**kwargs)[0])  # first: a picture takes longer to draw than a view to appear
+        self._appearing()
         data, metadata = self._repr_mimebundle_(**kwargs)
         self._display_id = self._display_id or uuid.uuid4().hex
         still = {kind: value for kind, value in data.items() if kind != _VIEW}
         publish_display_data(still, metadata, transient={"display_id": self._display_id})
+
+    def _appearing(self) -> None:
+        """Do what a page can use while the view is drawn on it, before the picture."""
 
     def save_at_rest(self, activity: Activity) -> None:
         """Replace the saved picture when a run has ended, or has been paused, for a second.

@@ -248,8 +248,7 @@ class WeightBrowser(Shown, RowPage):
         if self._model.problem:
             raise ValueError(self._model.problem)
 
-    def _ipython_display_(self, **kwargs: Any) -> None:
-        super()._ipython_display_(**kwargs)
+    def _appearing(self) -> None:
         self._look_ahead()  # while the page is busy with the first
 
     def close(self) -> None:

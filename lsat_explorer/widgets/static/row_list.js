@@ -68,9 +68,11 @@ function rowList(model, set, pick, look, judge) {
   });
 
   const frame = () => dom("div", { class: "lsat-browser-frame", "aria-hidden": "true" });
-  const newTile = () => dom("div", { class: "lsat-browser-tile", role: "option" }, frame(),
+  const blank = dom("div", { class: "lsat-browser-tile", role: "option" }, frame(),
     dom("div", { class: "lsat-browser-line" }, dom("b"), dom("span")),
     dom("div", { class: "lsat-browser-row" }, dom("span"), dom("span")), dom("span"));
+  blank.firstElementChild.append(dom("div", { class: "lsat-browser-image" }));
+  const newTile = () => blank.cloneNode(true); // hundreds are made: that is a third of the work
   // what the rows are sorted by stands in the tile, in few letters
   const BESIDE = { doubt: "doubts", effect: "effects", loss: "losses", weight: "weights" };
   const beside = (now, column, place) => {
@@ -146,7 +148,9 @@ function rowList(model, set, pick, look, judge) {
     if (node.classList.contains("lsat-browser-table") !== table) list.replaceChildren();
     node.classList.toggle("lsat-browser-table", table);
     while (list.children.length > count) list.lastElementChild.remove();
-    while (list.children.length < count) list.append(table ? newLine() : newTile());
+    if (list.children.length < count) {
+      list.append(...Array.from({ length: count - list.children.length }, table ? newLine : newTile));
+    }
     const write = (option, place) => {
       if (table) fillLine(option, now, place, column);
       else fillTile(option, now, place, column);
