@@ -29,7 +29,10 @@ function paint(frame, shape, url, place = 0, across = 1, count = 1) {
     image = dom("div", { class: "lsat-browser-image" });
     frame.replaceChildren(image);
   }
-  image.style.backgroundImage = url ? `url("${url}")` : "";
+  if (image.lsatUrl !== url) {
+    image.lsatUrl = url;
+    image.style.backgroundImage = url ? `url("${url}")` : "";
+  }
   const cut = [shape, place, across, count].join();
   if (image.dataset.cut === cut) return;
   image.dataset.cut = cut;

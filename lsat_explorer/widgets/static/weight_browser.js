@@ -108,10 +108,11 @@ function render({ model: source, el }) {
     queueMicrotask(() => {
       const now = source.get("_shown"), known = early && same(early.shown, now); // its sprite is on show
       const passed = early && !known && now.stamp === early.shown.stamp && early.shown.page === source.get("page");
-      const whole = pictured && !known;
+      const whole = pictured;
       pending = pictured = false;
       if (passed) return; // somebody has turned on since: what Python sends of that page comes next
       early = null;
+      if (known) return; // it was drawn when somebody turned to it
       if (whole) drawAll();
       else drawWords();
     });
