@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import math
+import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -198,5 +199,5 @@ def sprite(images: np.ndarray, columns: int) -> bytes:
     sheet = cells.reshape(rows, columns, height, width, *channels).swapaxes(1, 2)
     buffer = io.BytesIO()
     picture = Image.fromarray(np.ascontiguousarray(sheet.reshape(rows * height, columns * width, *channels)))
-    picture.save(buffer, "PNG", compress_level=1)  # half the time for a tenth more bytes
+    picture.save(buffer, "PNG", compress_level=2, compress_type=zlib.Z_RLE)  # runs alone: sooner done, and no larger
     return buffer.getvalue()

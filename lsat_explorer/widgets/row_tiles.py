@@ -73,12 +73,15 @@ class RowTiles:
     @cached_property
     def places(self) -> dict[Hashable, int]:
         """Position of a row by its name."""
-        return {plain(row): place for place, row in enumerate(self.split.rows)}
+        return {name: place for place, name in enumerate(self.names)}
 
     @cached_property
     def names(self) -> list[Any]:
         """The user's names of the rows, as plain values."""
-        return [plain(row) for row in self.split.rows]
+        rows = self.split.rows
+        if isinstance(rows, np.ndarray) and rows.dtype.kind in "biufU":  # at once: they may be a million
+            return rows.tolist()
+        return [plain(row) for row in rows]
 
     @cached_property
     def values(self) -> RowValues:
