@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lsat_explorer.data.fetched import RowsChosen
+from lsat_explorer.data.chosen import RowsChosen
 
 import lsat_explorer as lsat
 from cluster import elsewhere, on_disk
@@ -35,7 +35,7 @@ def of_a_file(folder: Path) -> RowsOnDisk:
 @pytest.mark.parametrize("make", [of_memory, of_a_file], ids=lambda kind: kind.__name__)
 @pytest.mark.parametrize("step", [24, 240, 2**22])
 def test_chosen_rows_are_those_that_indexing_gives(make: Callable[[Path], Any], step: int, tmp_path, monkeypatch):
-    monkeypatch.setattr("lsat_explorer.data.fetched.PASS_BYTES", step)
+    monkeypatch.setattr("lsat_explorer.data.chosen.PASS_BYTES", step)
     rows, expected = RowsChosen(make(tmp_path), NUMBERS), torch.from_numpy(X)[NUMBERS]
     assert (len(rows), rows.shape, rows.dtype) == (8, (8, 3), torch.float64)
     assert repr(rows) == "RowsChosen(8 of 97 rows)"
