@@ -123,6 +123,27 @@ def test_a_run_its_files_and_its_model_are_as_of_dense_rows(kind: Any, tmp_path:
     np.testing.assert_array_equal(loaded_model.predict(kind(DENSE)), runs[0].model.predict(DENSE))
 
 
+@pytest.mark.parametrize("featurizer", [COLUMNWISE["a tuned scale"], OTHERS["powers"]], ids=repr)
+def test_a_run_of_sparse_rows_that_was_broken_off_goes_on_bit_for_bit(featurizer: Any, tmp_path: Any) -> None:
+    thin = both(Y)[1]
+    recipe = lsat.Recipe(
+        featurizer=featurizer,
+        regularizer=lsat.Ridge(),
+        data_weights=lsat.LogWeights(),
+        method=lsat.LBFGS(tolerance=0.0, max_iterations=8),
+    )
+    whole = lsat.tune(recipe, thin, progress=False)
+    begun = lsat.Run(recipe, thin, checkpoint=lsat.Checkpoint(str(tmp_path), iterations=1, seconds=1e6))
+    for iterate in begun.steps():
+        if iterate.number == 3:
+            break
+    again = lsat.Run.resume(tmp_path, thin)
+    for _ in again.steps():
+        pass
+    assert [i.loss for i in again.iterates] == [i.loss for i in whole.iterates]
+    assert all(torch.equal(again.omega[name], value) for name, value in whole.omega.items())
+
+
 def test_a_model_predicts_sparse_rows_by_features_of_any_kind() -> None:
     for featurizer in OTHERS.values():
         method = lsat.ProximalGradient(max_iterations=1)
@@ -144,6 +165,13 @@ def test_explanations_and_verdicts_are_as_of_dense_rows() -> None:
     kept = [verdicts.applied(data) for data in (dense, thin)]
     assert isinstance(kept[1].train.inputs, RowsSparse)
     np.testing.assert_array_equal(kept[1].train.inputs.numpy(), kept[0].train.inputs)
+
+
+def test_an_estimator_of_sparse_rows_is_explored_as_any_other() -> None:
+    view = lsat.TunedLeastSquaresRegressor(validation=0.3).fit(sparse.csr_array(DENSE), Y).explore()
+    assert view.picture().startswith(b"\x89PNG")
+    assert isinstance(view.data.train.inputs, RowsSparse)
+    view.close()
 
 
 def test_data_of_sparse_rows_are_divided_as_those_of_dense_ones() -> None:
