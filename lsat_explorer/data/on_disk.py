@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import nullcontext
+from io import FileIO
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,8 @@ PASS_BYTES = 2**22
 """Bytes read at a time in a pass over a file."""
 
 
-_ADVISED = 2**17
-"""Bytes that are asked of the disk at a time."""
+_ADVISED = 2**19
+"""Bytes that are asked of the disk at a time: of more, Linux heeds the first part only."""
 
 
 class RowsApart(Tensor):
@@ -103,28 +104,24 @@ class RowsOnDisk(RowsApart):
     def __reduce_ex__(self, protocol: Any) -> tuple[Callable[..., RowsOnDisk], tuple[Any, ...]]:
         return RowsOnDisk, (self.path, tuple(self.shape), self.numpy().dtype, self.offset)
 
-    @contextmanager
-    def foreseen(self) -> Iterator[Callable[[slice], None]]:
-        """Give a function that has the system fetch rows from the disk which are to be read soon.
+    def opened(self) -> FileIO:
+        """Return the file, opened for passes that read it many times."""
+        return open(self.path, "rb", buffering=0)
 
-        It is not waited for, and does nothing where the system takes no such advice.
+    def foresee(self, rows: slice, file: FileIO) -> None:
+        """Have the system fetch rows from the disk that are to be read soon, which is not waited for.
+
+        Nothing is done where the system takes no such advice.
         """
-        if not hasattr(os, "posix_fadvise"):
-            yield lambda rows: None
-            return
         row = self.shape[1] * self.element_size()
-        with open(self.path, "rb", buffering=0) as file:
+        first, last = self.offset + rows.start * row, self.offset + rows.stop * row
+        for start in range(first, last, _ADVISED) if hasattr(os, "posix_fadvise") else ():
+            os.posix_fadvise(file.fileno(), start, min(_ADVISED, last - start), os.POSIX_FADV_WILLNEED)
 
-            def ahead(rows: slice) -> None:
-                # Linux heeds the first part of a long stretch only.
-                for start in range(rows.start * row, rows.stop * row, _ADVISED):
-                    size = min(_ADVISED, rows.stop * row - start)
-                    os.posix_fadvise(file.fileno(), self.offset + start, size, os.POSIX_FADV_WILLNEED)
-
-            yield ahead
-
-    def read(self, rows: slice, out: Tensor | None = None) -> Tensor:
+    def read(self, rows: slice, out: Tensor | None = None, file: FileIO | None = None) -> Tensor:
         """Return some rows (r, d) in memory of their own, the first rows of ``out`` where it is given.
+
+        Those who read many times pass the ``file`` that they `opened`.
 
         Raises
         ------
@@ -136,11 +133,11 @@ class RowsOnDisk(RowsApart):
             torch.empty(max(stop - start, 0), self.shape[1], dtype=self.dtype) if out is None else out[: stop - start]
         )
         into, row = result.numpy().data.cast("B"), self.shape[1] * self.element_size()
-        with open(self.path, "rb", buffering=0) as file:
-            file.seek(self.offset + start * row)
+        with self.opened() if file is None else nullcontext(file) as there:
+            there.seek(self.offset + start * row)
             done = 0
             while done < len(into):
-                found = file.readinto(into[done:])
+                found = there.readinto(into[done:])
                 if not found:
                     raise ValueError(
                         f"{self.path} now ends within row {start + done // row:,} of {len(self):,}: it was cut off "

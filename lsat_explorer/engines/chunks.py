@@ -102,13 +102,13 @@ class ChunkRows(RowsHere):
         Not by a thread: it and those of a product, which wait for each other, would share the cores.
         """
         buffer = torch.empty(min(self._rows, len(self)), inputs.shape[1], dtype=inputs.dtype)
-        with inputs.foreseen() as ahead:
+        with inputs.opened() as file:
             for number, read in enumerate(self._reads):
                 for coming in self._reads[number + 1 : number + 2]:
-                    ahead(coming)
+                    inputs.foresee(coming, file)
                 for start in range(read.start, read.stop, self._rows):
                     rows = slice(start, min(start + self._rows, read.stop))
-                    yield rows, self._read(rows, buffer)
+                    yield rows, inputs.read(rows, buffer, file)
 
     def _by_thread(self) -> Iterator[tuple[slice, Tensor]]:
         """Yield inputs that a thread brings, the next while the present ones are worked on."""

@@ -7,6 +7,7 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from itertools import pairwise
 from typing import Any
+from uuid import uuid4
 
 import numpy as np
 import torch
@@ -235,8 +236,11 @@ class DaskRows(RowSums):
     def _mapped(self, function: Callable[..., Any], *given: Any, key: str, only: int | None = None) -> list[Any]:
         """Return what a function makes of each part and what is given with it, to be, where the part lies."""
         shares = self._shares if only is None else [self._shares[only]]
+        # A group of its own: of many tasks by one name that need little dask sends some away from what they need.
+        group = f"{key}-{uuid4().hex}"
+        keys = [(group, number) for number in range(len(shares))]
         with unwarned():
-            return list(self._client.map(function, shares, *given, pure=False, key=key))
+            return list(self._client.map(function, shares, *given, pure=False, key=keys))
 
     @property
     def spreads(self) -> bool:
