@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pytest
 import torch
-from lsat_explorer.data.chosen import RowsChosen
 
 import lsat_explorer as lsat
 from cluster import elsewhere, on_disk
 from lsat_explorer.bench.machine import held_memory, peak_memory
+from lsat_explorer.data.chosen import RowsChosen
 from lsat_explorer.data.on_disk import RowsOnDisk
 from lsat_explorer.engines import ChunkRows
 from lsat_explorer.engines.loaded import chosen_rows
