@@ -202,9 +202,12 @@ class MemoryRows(RowsHere):
     def _predict_read(self, side: Side, theta: Tensor) -> Tensor:
         """Return X θ of rows that are computed, or converted, as they are read."""
         result, read = theta.new_empty(len(self), theta.shape[1]), rows_at_a_time(self._precise)
+        place = theta.new_empty(read, side.shape[1])
         for start in range(0, len(self), read):
             self._check()
-            torch.mm(side[start : start + read].to(theta.dtype), theta, out=result[start : start + read])
+            rows = side[start : start + read]
+            rows = rows if rows.dtype is theta.dtype else place[: len(rows)].copy_(rows)
+            torch.mm(rows, theta, out=result[start : start + read])
         return result
 
     def transposed(self, moving: Moving, rows: Tensor) -> Tensor:

@@ -87,12 +87,15 @@ class Stairs:
         return result
 
     def _read(self, precise: bool, check: Check) -> Iterator[tuple[Tensor, Tensor]]:
-        """Yield numbers of rows (r,) and the rows (r, p) of a step, as many at a time as a product reads."""
+        """Yield numbers of rows (r,), and until the next the rows (r, p) of a step, as many as a product reads."""
         height = rows_at_a_time(precise)
+        converted = precise and self.steps[0].dtype is not torch.float64
+        # One place for all: copies of growing size would leave holes between what stays.
+        place = self.steps[0].new_empty(height * len(self.place) if converted else 0, dtype=torch.float64)
         for rows, step in self._steps:
             for some, read in zip(rows.split(height), step.split(height), strict=True):
                 check()
-                yield some, read
+                yield some, place[: read.numel()].view(read.shape).copy_(read) if converted else read
 
     @property
     def _steps(self) -> Iterator[tuple[Tensor, Tensor]]:

@@ -99,8 +99,12 @@ def add_upper(total: Tensor, rows: Tensor, weight: Tensor | None, precise: bool)
     """Add the upper triangle of XᵀDX of few ``rows`` X (r, n) to a float64 ``total`` (n, n), junk below it."""
     chunk = _batch(_in(rows, precise))
     scale = None if weight is None else _batch(weight[:, None].to(chunk.dtype))
+    # One place for what is scaled, of one size for any n: such of many sizes would leave holes between what stays.
+    room = None if scale is None else chunk.new_empty(*chunk.shape[:2], 2 * _BLOCK)
     for block in _blocks(len(total)):
-        left = chunk[..., block] if scale is None else chunk[..., block] * scale
+        left = chunk[..., block]
+        if room is not None and scale is not None:
+            left = torch.mul(left, scale, out=room[..., : left.shape[-1]])
         for part in left.mT @ chunk[..., block.start :]:
             total[block, block.start :] += part
 
@@ -130,8 +134,7 @@ def product(
     if right.shape[1] < left.shape[1]:
         return product(right, left, weight=weight, precise=precise, check=check).mT.contiguous()
     total = torch.zeros(left.shape[1], right.shape[1], dtype=torch.float64, device=left.device)
-    exact = all(isinstance(side, Tensor) and side.dtype is torch.float64 for side in (left, right))  # as they lie
-    read = rows_at_a_time(precise and not exact)
+    read = rows_at_a_time(precise)
     for start in range(0, left.shape[0], read):
         check()
         chunk = slice(start, start + read)

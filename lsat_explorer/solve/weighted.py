@@ -131,9 +131,14 @@ class Solution:
         return solve_factored(self.factor, right)
 
 
-def solve_normal(moments: Moments, penalties: Sequence[PenaltyMatrix], log_weights: Sequence[Tensor]) -> Solution:
-    """Assemble G, factor it in float64 and return θ, or an outcome that names what to raise; nothing is waited for."""
-    gram = moments.gram.clone()
+def solve_normal(
+    moments: Moments, penalties: Sequence[PenaltyMatrix], log_weights: Sequence[Tensor], *, overwrite: bool = False
+) -> Solution:
+    """Assemble G, factor it in float64 and return θ, or an outcome that names what to raise; nothing is waited for.
+
+    With ``overwrite`` G is assembled in the place of the moments.
+    """
+    gram = moments.gram if overwrite else moments.gram.clone()
     for penalty, log_weight in zip(penalties, log_weights, strict=True):
         penalty.add_to(gram, log_weight)
     factor = factorize(gram, overwrite=True)

@@ -169,7 +169,10 @@ def solve_fits(problem: Problem, omega: Omega, fits: Sequence[Fit], moving: Sequ
     sums = {p: problem.parts[p].rows.moments(moving[p], problem.parts[p].of(log_weights)) for p in trained}
     weights = [omega[matrix.name] for matrix in problem.penalty_matrices]
     moments = (added([sums[p] for p in fit.trained]) for fit in fits)
-    return tuple(solve_normal(sum_, problem.penalty_matrices, weights) for sum_ in moments)
+    # Sums of what moved are nobody else's; those that stand still are kept by the rows.
+    fresh = log_weights is not None or any(problem.parts[p].rows.moves for p in trained)
+    own = len(fits) == 1 and fresh
+    return tuple(solve_normal(sum_, problem.penalty_matrices, weights, overwrite=own) for sum_ in moments)
 
 
 def added(terms: Sequence[Moments]) -> Moments:
