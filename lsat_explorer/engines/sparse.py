@@ -102,8 +102,8 @@ class SparseRows(RowSums):
         return [_columns(self._prepared[name], within(name, at)) for name, at in omega.items()]
 
     def predict(self, moving: Moving, theta: Tensor) -> Tensor:
-        """Return X θ (N, m) in the rows' dtype."""
-        return self._predicted(moving, theta).to(self.dtype)
+        """Return X θ (N, m) in the dtype of products."""
+        return self._predicted(moving, theta).to(self.products)
 
     def _predicted(self, moving: Moving, theta: Tensor) -> Tensor:
         self._check()
