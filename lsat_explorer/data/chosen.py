@@ -31,12 +31,9 @@ class RowsChosen(RowsDescribed):
     @staticmethod
     def __new__(cls, source: Tensor, numbers: Tensor) -> RowsChosen:
         """Describe the rows."""
-        rows = torch.Tensor._make_wrapper_subclass(cls, (len(numbers), source.shape[1]), dtype=source.dtype)
+        rows: RowsChosen = RowsDescribed.described(cls, (len(numbers), source.shape[1]), source.dtype)
         rows.source, rows.numbers = source, numbers
         return rows
-
-    def __init__(self, *_: Any) -> None:
-        super().__init__()
 
     def __repr__(self, **_: Any) -> str:  # type: ignore[override]
         return f"RowsChosen({len(self):,} of {len(self.source):,} rows)"

@@ -27,16 +27,17 @@ class RowsDescribed(RowsApart):
     """Rows (N, d) that are read by their numbers; no memory is taken for them as a tensor."""
 
     @staticmethod
-    def described(kind: Any, shape: tuple[int, int], dtype: Any) -> Any:
-        """Return rows of a ``kind``, a subclass, that have this shape and numpy's ``dtype`` and hold nothing."""
-        return torch.Tensor._make_wrapper_subclass(kind, shape, dtype=torch.from_numpy(np.empty(0, dtype)).dtype)
+    def described(kind: Any, shape: tuple[int, int], dtype: torch.dtype | np.dtype) -> Any:
+        """Return rows of a ``kind``, a subclass, that have this shape and type and hold nothing."""
+        known = dtype if isinstance(dtype, torch.dtype) else torch.from_numpy(np.empty(0, dtype)).dtype
+        return torch.Tensor._make_wrapper_subclass(kind, shape, dtype=known)
 
     def __init__(self, *_: Any, **__: Any) -> None:
         super().__init__()
 
     def _chosen(self, numbers: np.ndarray, columns: tuple[Any, ...] = ()) -> Tensor:
         """Return some columns of the rows with these ascending numbers, as a plain tensor."""
-        raise NotImplementedError
+        raise NotImplementedError  # not by abc, which asks for a metaclass where a tensor has its own
 
     def whole(self, function: Callable[..., Any]) -> Tensor:
         """Return all rows as a plain tensor, which ``function`` asks for."""

@@ -32,7 +32,7 @@ class RowsOnWorkers(RowsDescribed):
         Their numbers of rows.
     width : int
         Number of columns.
-    dtype : numpy.dtype
+    dtype : numpy.dtype or torch.dtype
         Of the numbers.
     """
 
@@ -40,7 +40,7 @@ class RowsOnWorkers(RowsDescribed):
     edges: np.ndarray
 
     @staticmethod
-    def __new__(cls, parts: Sequence[Any], counts: Sequence[int], width: int, dtype: np.dtype) -> RowsOnWorkers:
+    def __new__(cls, parts: Sequence[Any], counts: Sequence[int], width: int, dtype: Any) -> RowsOnWorkers:
         """Describe the rows."""
         rows = RowsDescribed.described(cls, (sum(counts), width), dtype)
         rows.parts, rows.edges = list(parts), np.concatenate([[0], np.cumsum(counts)])
@@ -62,8 +62,7 @@ class RowsOnWorkers(RowsDescribed):
     def chosen(self, numbers: Tensor) -> RowsOnWorkers:
         """Return the rows with these ascending numbers (r,), in parts that dask makes of these."""
         found = self._of_parts(numbers.numpy(), ())
-        kind = torch.empty(0, dtype=self.dtype).numpy().dtype
-        return RowsOnWorkers([part for part, _ in found], [count for _, count in found], self.shape[1], kind)
+        return RowsOnWorkers([part for part, _ in found], [count for _, count in found], self.shape[1], self.dtype)
 
     def _chosen(self, numbers: np.ndarray, columns: tuple[Any, ...] = ()) -> Tensor:
         """Return some columns of the rows with these ascending numbers, fetched from their parts at once."""

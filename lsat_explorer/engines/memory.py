@@ -202,7 +202,7 @@ class MemoryRows(RowsHere):
     def _predict_read(self, side: Side, theta: Tensor) -> Tensor:
         """Return X θ of rows that are computed, or converted, as they are read."""
         result, read = theta.new_empty(len(self), theta.shape[1]), rows_at_a_time(self._precise)
-        place = theta.new_empty(read, side.shape[1])
+        place = theta.new_empty(read if theta.dtype is not self.dtype else 0, side.shape[1])
         for start in range(0, len(self), read):
             self._check()
             rows = side[start : start + read]

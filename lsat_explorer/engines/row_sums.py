@@ -242,15 +242,23 @@ class RowSums(ABC):
         assert found.slopes is not None
         if weights is not None:
             weights += 2 * weight * (s * kernel - self.over(moving, partial(forms, left.N)))
-        if not self.moves:
-            return
-        work = partial(slopes, left.lower, left.scale, left.N, self.place(self.moves))
+        if self.moves:
+            for name, mine in self.leverage_factors(moving, (left.lower, left.scale), left.N, s, weight).items():
+                theta = flow.theta[self.columns[name]].to(self.dtype)
+                factors[name] += [mine, (found.slopes.to(self.dtype), theta)]
+
+    def leverage_factors(
+        self, moving: Moving, factor: tuple[Tensor, Tensor], N: Tensor, s: Tensor, weight: Tensor
+    ) -> dict[str, Factors]:
+        """Return ∂ψ/∂x_i = 2 w_i² (s_i G⁻¹ − N) x_i through leverages, by block that moves.
+
+        ``factor`` is L and D of D G D = L Lᵀ, ``s`` ∂ψ/∂h (N,) and ``weight`` w² (N,).
+        """
+        work = partial(slopes, *factor, N, self.place(self.moves))
         through = (2 * weight[:, None] * self.over(moving, work, s)).to(self.dtype)
         widths = [self.columns[name].stop - self.columns[name].start for name in self.moves]
-        for name, mine in zip(self.moves, through.split(widths, 1), strict=True):
-            theta = flow.theta[self.columns[name]].to(self.dtype)
-            factors[name].append((mine, torch.eye(mine.shape[1], dtype=mine.dtype, device=mine.device)))
-            factors[name].append((found.slopes.to(self.dtype), theta))
+        parts = zip(self.moves, through.split(widths, 1), strict=True)
+        return {n: (mine, torch.eye(mine.shape[1], dtype=mine.dtype, device=mine.device)) for n, mine in parts}
 
     def normal_residual(self, moving: Moving, theta: Tensor, log_weight: Tensor | None = None) -> Tensor:
         """Return XᵀW²(Y − Xθ) (n, m), every product in float64."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,6 @@ from torch import Tensor
 from ..data.sparse_rows import MOST_DENSE, RowsSparse
 from ..model.piece import Omega, prefixed, within
 from ..model.prepared import Block, Prepared
-from ..solve.precision import Precision
 from ..solve.shifted import Columns, Shifted, Sums, assembled, predicted, transposed
 from ..solve.weighted import Moments
 from .moving import Factors, Moving
@@ -79,18 +78,12 @@ class SparseRows(RowSums):
         targets: Tensor,
         omega: Omega,
         moving: set[str],
-        *,
-        precision: Precision,
-        device: torch.device,
-        log_weight: Tensor | None = None,
-        check: Callable[[], None],
+        **how: Any,
     ) -> None:
-        how: dict[str, Any] = {"precision": precision, "device": device, "log_weight": log_weight, "check": check}
         super().__init__(prepared.columns(), moving, targets, **how)
         _refuse_wide(self.shape[0])
         self._rows = Shifted(inputs.matrix)
         self._prepared, self._held = prepared.parts, omega
-        self._weight = None if log_weight is None else (2 * log_weight).exp()
         self._summed: Sums | None = None
 
     def moving(self, omega: Omega) -> Moving:
@@ -148,13 +141,17 @@ class SparseRows(RowSums):
         """Return XᵀW²X and XᵀW²Y with W = e^{``log_weight``} where the weights are tuned, else as they stand still."""
         if log_weight is not None:
             return self._assembled(moving, self._rows.sums((2 * log_weight).exp(), self.targets, self._check))
-        if self._known is None or self.moves:
+        if self.moves:
             if self._summed is None:
-                self._summed = self._rows.sums(self._weight, self.targets, self._check)
-            self._known = self._assembled(moving, self._summed)
-            if not self.moves:
-                self._summed = None
+                self._summed = self._standing()
+            return self._assembled(moving, self._summed)
+        if self._known is None:
+            self._known = self._assembled(moving, self._standing())
         return self._known
+
+    def _standing(self) -> Sums:
+        """Return the sums with weights that are not tuned."""
+        return self._rows.sums(self._squared(None), self.targets, self._check)
 
     def _assembled(self, moving: Moving, sums: Sums) -> Moments:
         self._check()
@@ -189,7 +186,7 @@ class SparseRows(RowSums):
 
 
 def refuse_all(rows: int, n: int, work: str) -> None:
-    """Refuse ``work`` that takes all features (rows, n) of sparse rows at once, beyond 512 MiB."""
+    """Refuse ``work`` that takes numbers (rows, n), as many as features of sparse rows, beyond 512 MiB."""
     if (size := 8 * rows * n) > MOST_DENSE:
         raise ValueError(
             f"X is sparse, and {work} takes all of its {rows:,} × {n:,} features at once, which are "

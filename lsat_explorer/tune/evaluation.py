@@ -272,14 +272,11 @@ class _Backward:
             self.weights += 2 * w2 * (s * diagonal - quadratic(part.rows, moving, N))
         if part.rows.moves:
             if part.rows.sparse:
-                refuse_all(len(part.rows), len(N), "the gradient of leverages by features that are tuned")
-            identity = torch.eye(len(N), dtype=torch.float64, device=N.device)
-            inverse = solution.solve(identity)
-            rows = [2 * w2[c, None] * (s[c, None] * (f @ inverse) - f @ N) for c, f in part.rows.chunks(moving)]
-            through = torch.cat(rows).to(part.rows.dtype)
-            for name in part.rows.moves:
-                mine = through[:, self.problem.columns[name]]
-                self._add(0, name, (mine, torch.eye(mine.shape[1], dtype=mine.dtype, device=mine.device)))
+                moved = len(part.rows.place(part.rows.moves))
+                refuse_all(len(part.rows), moved, "the gradient of leverages by features that are tuned")
+            factor = solution.factor.lower, solution.factor.scale
+            for name, mine in part.rows.leverage_factors(moving, factor, N, s, w2).items():
+                self._add(0, name, mine)
 
     def _add(self, p: int, name: str, gradient: Factors) -> None:
         self.features[p].setdefault(name, []).append(gradient)
