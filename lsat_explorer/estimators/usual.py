@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from scipy import sparse
+from sklearn.utils.sparsefuncs import mean_variance_axis
 from torch import Tensor
 
 from ..data.data import Data
@@ -100,20 +101,11 @@ def usual_regularizer(inputs: Any, counts: np.ndarray) -> Regularizer:
 
 def _spreads_of_sparse(matrix: Any, share: Tensor) -> tuple[Tensor, Tensor, Tensor]:
     """Return the deviations u, s and the largest sizes (d,) of sparse rows that count in these shares (N,)."""
-    rows = RowsSparse(matrix).tensor()
-    columns, values, d = rows.col_indices(), rows.values().double(), rows.shape[1]
-    _, single = centre_and_spread(rows)
-    each = share.repeat_interleave(rows.crow_indices().diff())
-
-    def added(terms: Tensor) -> Tensor:
-        return values.new_zeros(d).index_add_(0, columns, terms)
-
-    mean = added(each * values)
-    present = added(each * ((values - mean[columns]) / single[columns]).square())
-    filled = added(torch.ones_like(values)) == len(share)  # of these nothing is absent, and no rounding of it either
-    absent = torch.where(filled, 0.0, (1 - added(each)).clamp_min(0.0) * (mean / single).square())
-    largest = values.new_zeros(d).scatter_reduce_(0, columns, values.abs(), "amax")
-    return single, single * (present + absent).sqrt(), largest
+    _, single = centre_and_spread(RowsSparse(matrix).tensor())
+    scaled: Any = sparse.csr_array(matrix, dtype=np.float64) @ sparse.diags_array(1 / single.numpy())
+    _, variance = mean_variance_axis(scaled.tocsr(), 0, weights=share.numpy())
+    largest = torch.from_numpy(abs(matrix).max(0).toarray().ravel().astype(np.float64))
+    return single, single * torch.from_numpy(variance).sqrt(), largest
 
 
 def divided(

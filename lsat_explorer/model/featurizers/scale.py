@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import torch
+from scipy import sparse
 from torch import Tensor
 
 from ..piece import Omega, flag, register
@@ -47,17 +48,17 @@ def _deviation(variance: Tensor, unit: Tensor, largest: Tensor) -> Tensor:
 
 
 def _of_sparse(inputs: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the same of a sparse tensor, whose k − q_j entries that are not there are zeros."""
-    columns, values, (k, d) = inputs.col_indices(), inputs.values().double(), inputs.shape
+    """Return the same of a sparse tensor, whose entries that are not there are zeros."""
+    from sklearn.utils.sparsefuncs import mean_variance_axis
 
-    def added(terms: Tensor) -> Tensor:
-        return values.new_zeros(d).index_add_(0, columns, terms)
-
-    mean = added(values) / k
-    largest = values.new_zeros(d).scatter_reduce_(0, columns, values.abs(), "amax")
-    unit, absent = _unit(largest), k - added(torch.ones_like(values))
-    squares = added(((values - mean[columns]) * unit[columns]).square()) + absent * (mean * unit).square()
-    return mean, _deviation(squares / k, unit, largest)
+    columns, values = inputs.col_indices(), inputs.values().double()
+    largest = values.new_zeros(inputs.shape[1]).scatter_reduce_(0, columns, values.abs(), "amax")
+    unit = _unit(largest)
+    scaled = (values * unit[columns]).numpy(), columns.numpy(), inputs.crow_indices().numpy()
+    mean, variance = map(
+        torch.from_numpy, mean_variance_axis(sparse.csr_array(scaled, shape=(len(inputs), len(largest))), 0)
+    )
+    return mean / unit, _deviation(variance, unit, largest)
 
 
 @register
