@@ -233,6 +233,15 @@ def test_a_device_that_is_not_there_is_refused_in_a_sentence(command):
 # --- live ---------------------------------------------------------------------------------------------------------
 
 
+def test_reports_hold_a_run_up_by_what_they_take_and_what_the_next_iteration_takes_longer() -> None:
+    run = live._Clocked.of(live.prepared("digits", 1))
+    run.began, run.ended = [0.0, 1.5, 2.5, 3.9, 5.0], [1.0, 2.5, 3.5, 5.0, 6.0]  # 1.1 s after the second report
+    last = (6.0, 9.0)  # holds up nothing
+    assert run.held_up([(3.5, 3.9), last]) == pytest.approx(0.4 + 0.1)
+    assert run.held_up([(1.0, 1.5), last]) == pytest.approx(0.5)
+    assert run.held_up([last]) == 0.0
+
+
 def test_bench_live_runs_the_same_iterations_bare_and_in_the_displayed_widget(command, tmp_path):
     file, opened = tmp_path / "figures.json", comm.create_comm
     words = ("--cases", "digits", "--iterations", "3", "--repeat", "1", "--json", str(file))
@@ -244,7 +253,8 @@ def test_bench_live_runs_the_same_iterations_bare_and_in_the_displayed_widget(co
     assert row["added"] == row["live"] / row["bare"] - 1
     assert row["reports"] >= 2  # at the start and at the end
     assert row["messages"] > row["reports"]
-    assert row["report"] == (row["live_cpu"] - row["bare_cpu"]) / row["reports"]
+    assert row["report"] == row["reporting"] * row["live"] / row["reports"]
+    assert 0 < row["reporting"] < 1
     assert comm.create_comm is opened
 
 

@@ -127,6 +127,28 @@ def test_the_live_figure_follows_a_run_from_nothing() -> None:
     assert figure.layout.annotations[7].text == ""
 
 
+def test_a_figure_that_is_told_what_was_said_ends_as_one_that_is_drawn_afresh() -> None:
+    figure, said = plots.run_plotly({}), {}
+    beside = {1: ("beside", history(90))}
+    for drawn in ((history(3), 1e-4), (history(60), 1e-4, beside, 7), (history(60), None), ({}, 1e-4)):
+        fresh = plots.run_plotly({})
+        said = plots.update_run(figure, *drawn, said=said)
+        assert said == plots.update_run(fresh, *drawn)
+        assert figure.layout == fresh.layout
+
+
+def test_a_figure_that_is_told_what_was_said_sets_no_more_than_what_is_new(monkeypatch: pytest.MonkeyPatch) -> None:
+    figure = plots.run_plotly({})
+    said = plots.update_run(figure, history(60), 1e-4)
+    sent: list[dict[str, Any]] = []
+    monkeypatch.setattr(figure, "plotly_update", lambda _points, layout, _traces: sent.append(layout))
+    plots.update_run(figure, history(60), 1e-4, said=said)
+    plots.update_run(figure, history(60), 1e-3, said=said)
+    assert sent[0] == {}
+    assert 0 < len(sent[1]) < len(said) / 3
+    assert sent[1].items() <= plots.update_run(figure, history(60), 1e-3).items()
+
+
 def test_the_live_figure_takes_its_width_and_colours_from_the_page() -> None:
     figure = plots.run_plotly(history(4), height=321)
     assert figure.layout.height == 321

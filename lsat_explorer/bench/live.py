@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import argparse
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from importlib import import_module
 from pathlib import Path
 from statistics import median
+
+import numpy as np
 
 from lsat_explorer.bench.machine import facts
 from lsat_explorer.bench.output import machine_line, write_figures
@@ -47,12 +49,13 @@ CASES = {
 
 @dataclass(frozen=True)
 class Pass:
-    """Seconds to the last iterate, of the processors too, and for the picture of the end; what was reported."""
+    """Seconds to the last iterate, of the processors too, held up by reports, for the picture; what was reported."""
 
     seconds: float
     cpu: float
     iterations: int
     picture: float = 0.0
+    reporting: float = 0.0
     reports: int = 0
     messages: int = 0
     size: int = 0
@@ -62,8 +65,10 @@ class Pass:
 class Cost:
     """Medians of both ways of running one case, in seconds.
 
-    ``bare`` and ``live`` reach to the last iterate; ``picture`` is what a saved notebook shows, drawn once the run has
-    ended. ``reports``, ``messages`` and ``size`` in bytes are of the last live run, without that picture.
+    ``bare`` and ``live`` reach to the last iterate; ``reporting`` is the share of a live run's seconds by which its
+    reports hold it up, with what the iteration after each takes longer. ``picture`` is what a saved notebook shows,
+    drawn once the run has ended. ``reports``, ``messages`` and ``size`` in bytes are of the last live run, without that
+    picture.
     """
 
     case: str
@@ -75,6 +80,7 @@ class Cost:
     bare_cpu: float
     live_cpu: float
     picture: float
+    reporting: float
     reports: int
     messages: int
     size: int
@@ -91,8 +97,8 @@ class Cost:
 
     @property
     def report(self) -> float:
-        """Processor seconds that a report costs."""
-        return (self.live_cpu - self.bare_cpu) / self.reports
+        """Seconds that a report takes."""
+        return self.reporting * self.live / self.reports
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -134,10 +140,17 @@ def run(args: argparse.Namespace) -> int:
 
 
 def compare(name: str, iterations: int, repeat: int) -> Cost:
-    """Run one case bare and live in turns, after one of each that is not timed."""
+    """Run one case bare and live in turns, each first every other time, after one of each that is not timed."""
     problem = prepared(name, iterations)
-    pairs = [(run_bare(problem), run_live(problem)) for _ in range(1 + repeat)][1:]
-    bare, live = zip(*pairs, strict=True)
+    bare, live = [run_bare(problem)], [run_live(problem)]
+    for turn in range(repeat):
+        if turn % 2:
+            live.append(run_live(problem))
+            bare.append(run_bare(problem))
+        else:
+            bare.append(run_bare(problem))
+            live.append(run_live(problem))
+    bare, live = bare[1:], live[1:]
     return Cost(
         case=name,
         k=len(problem.data.train),
@@ -148,6 +161,7 @@ def compare(name: str, iterations: int, repeat: int) -> Cost:
         bare_cpu=median(each.cpu for each in bare),
         live_cpu=median(each.cpu for each in live),
         picture=median(each.picture for each in live),
+        reporting=median(each.reporting / each.seconds for each in live),
         reports=live[-1].reports,
         messages=live[-1].messages,
         size=live[-1].size,
@@ -162,9 +176,9 @@ def prepared(name: str, iterations: int) -> Problem:
 
 
 class _Clocked(Run):
-    """A run of a prepared problem that notes when it was last pulled along."""
+    """A run of a prepared problem that notes when each iteration began and ended, and the processors' time then."""
 
-    wall = cpu = 0.0
+    cpu = 0.0
 
     @classmethod
     def of(cls, problem: Problem) -> _Clocked:
@@ -175,9 +189,24 @@ class _Clocked(Run):
 
     def steps(self) -> Iterator[Iterate]:
         """Yield the iterates."""
+        self.began, self.ended = list[float](), list[float]()
+        began = time.perf_counter()
         for iterate in super().steps():
-            self.wall, self.cpu = time.perf_counter(), time.process_time()
+            self.began.append(began)
+            self.ended.append(time.perf_counter())
+            self.cpu = time.process_time()
             yield iterate
+            began = time.perf_counter()
+
+    def held_up(self, reports: Sequence[tuple[float, float]]) -> float:
+        """Return the seconds that reports, each from when to when, took and by which they slowed the next iteration."""
+        took = np.subtract(self.ended, self.began)
+        inside = [(begin, end) for begin, end in reports if begin < self.began[-1]]
+        if not inside:
+            return 0.0
+        after = np.searchsorted(self.began, [end for _, end in inside])
+        slower = float(np.median(took[after]) - np.median(took))
+        return sum(end - begin for begin, end in inside) + max(slower, 0.0) * len(inside)
 
 
 def run_bare(problem: Problem) -> Pass:
@@ -186,7 +215,7 @@ def run_bare(problem: Problem) -> Pass:
     wall, cpu = time.perf_counter(), time.process_time()
     for _ in run.steps():
         pass
-    return Pass(run.wall - wall, run.cpu - cpu, len(run.iterates) - 1)
+    return Pass(run.ended[-1] - wall, run.cpu - cpu, len(run.iterates) - 1)
 
 
 def run_live(problem: Problem) -> Pass:
@@ -198,8 +227,9 @@ def run_live(problem: Problem) -> Pass:
     with open_page() as page:
         tuner = LiveTuner(run)
         tuner._ipython_display_()
-        reports: list[object] = []
-        tuner.listeners.append(reports.append)
+        begun, ended = list[float](), list[float]()
+        tuner.worker.listeners.insert(0, lambda: begun.append(time.perf_counter()))
+        tuner.worker.listeners.append(lambda: ended.append(time.perf_counter()))
         before = page.messages, page.size
         wall, cpu = time.perf_counter(), time.process_time()
         tuner.start()
@@ -207,19 +237,21 @@ def run_live(problem: Problem) -> Pass:
         messages, size = page.messages - before[0], page.size - before[1]
         picture = timed(tuner.save_picture)[0]
         tuner.close()
-    return Pass(run.wall - wall, run.cpu - cpu, len(run.iterates) - 1, picture, len(reports), messages, size)
+    reports = list(zip(begun, ended, strict=True))
+    seconds, iterations, held_up = run.ended[-1] - wall, len(run.iterates) - 1, run.held_up(reports)
+    return Pass(seconds, run.cpu - cpu, iterations, picture, held_up, len(reports), messages, size)
 
 
-_COLUMNS = "{:<8} {:>6} {:>5} {:>11} {:>8} {:>8} {:>8} {:>10} {:>8} {:>12} {:>9} {:>6} {:>10}"
+_COLUMNS = "{:<8} {:>6} {:>5} {:>11} {:>8} {:>8} {:>8} {:>10} {:>11} {:>8} {:>12} {:>9} {:>6} {:>10}"
 _HEADER = (
-    *("", "k", "n", "iterations", "bare s", "live s", "added", "CPU added"),
+    *("", "k", "n", "iterations", "bare s", "live s", "added", "CPU added", "in reports"),
     *("reports", "ms a report", "messages", "kB", "picture ms"),
 )
 
 
 def _line(cost: Cost) -> str:
     times = (f"{seconds:.3f}" for seconds in (cost.bare, cost.live))
-    added = (f"{100 * share:+.1f} %" for share in (cost.added, cost.added_cpu))
+    added = (f"{100 * share:+.1f} %" for share in (cost.added, cost.added_cpu, cost.reporting))
     sent = (cost.reports, f"{1000 * cost.report:.1f}", cost.messages, f"{cost.size / 1e3:.0f}")
     picture = f"{1000 * cost.picture:.0f}"
     return _COLUMNS.format(cost.case, cost.k, cost.n, cost.iterations, *times, *added, *sent, picture)
@@ -229,14 +261,15 @@ def _report(found: list[Cost]) -> str:
     from lsat_explorer.widgets.worker import PERIOD
 
     added = ", ".join(f"{100 * cost.added:+.1f} %" for cost in found)
-    shares = ", ".join(f"{100 * cost.report / PERIOD:.1f} %" for cost in found)
+    held_up = ", ".join(f"{100 * cost.reporting:.1f} %" for cost in found)
     return "\n".join(
         [
             "bare, live: seconds to the last iterate. added: live over bare, less one; CPU added: of processor time.",
-            "reports, messages, kB: of one live run, its end included. ms a report: CPU time added over reports.",
-            f"  There is one every {PERIOD:g} s, of which it takes {shares}: what is added where nothing else runs.",
-            "  On a machine that is busy with other work more reports fall into one run.",
+            "in reports: share of a live run's seconds by which its reports hold it up, with what the next iteration",
+            "  takes longer; all of one run, so that other work on the machine moves it little.",
+            f"reports, messages, kB: of one live run, its end included. There is a report every {PERIOD:g} s at most.",
+            "ms a report: time in reports by their number.",
             "picture: what a saved notebook shows, drawn once in the background when the run has ended.",
-            f"Goal: at most {GOAL:.0%} added. In this run: {added}.",
+            f"Goal: at most {GOAL:.0%} added. In this run: {added}; in reports {held_up}.",
         ]
     )

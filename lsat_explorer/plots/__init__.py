@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from lsat_explorer.plots.images import theta_figure, weights_figure
-    from lsat_explorer.plots.live import run_layout, run_plotly, run_traces, update_run
+    from lsat_explorer.plots.layout import run_layout
+    from lsat_explorer.plots.live import run_plotly, run_traces, update_run
     from lsat_explorer.plots.maps import theta_plotly, thumbnails_plotly, weights_plotly
     from lsat_explorer.plots.still import explorer_picture, run_figure
     from lsat_explorer.plots.tiles import graphs_figure, thumbnails_figure
@@ -35,7 +36,8 @@ __all__ = [
 
 _MODULES = {
     "images": ("theta_figure", "weights_figure"),
-    "live": ("run_layout", "run_plotly", "run_traces", "update_run"),
+    "layout": ("run_layout",),
+    "live": ("run_plotly", "run_traces", "update_run"),
     "maps": ("theta_plotly", "thumbnails_plotly", "weights_plotly"),
     "still": ("explorer_picture", "run_figure"),
     "tiles": ("graphs_figure", "thumbnails_figure"),

@@ -10,7 +10,8 @@ import plotly.graph_objects as go
 from numpy.typing import ArrayLike, NDArray
 
 from lsat_explorer.plots.curves import Curve, thin, value_text
-from lsat_explorer.plots.live import EMPTY, OVERLAYS, PANELS, TITLES
+from lsat_explorer.plots.layout import EMPTY, PANELS, TITLES
+from lsat_explorer.plots.live import OVERLAYS
 from lsat_explorer.plots.maps import ACCENT, FONT, MUTED, escape, heading, present
 from lsat_explorer.plots.ticks import linear_ticks, log_ticks
 

@@ -38,10 +38,11 @@ class LiveCurves:
         figure = run_plotly({})
         diamond = {"symbol": "diamond-open", "size": 10, "color": MUTED, "line": {"width": 2}}
         words = {"meta": "last look", "name": "last look", "showlegend": False, "hovertemplate": None}
+        self._look = len(figure.data)
         figure.add_scatter(x=[], y=[], mode="markers", marker=diamond, xaxis="x", yaxis="y", cliponaxis=False, **words)
         self.figure = figure_widget(figure)
         self._omegas: weakref.WeakKeyDictionary[Any, OmegaColumns] = weakref.WeakKeyDictionary()
-        self._with_omega = False
+        self._with_omega, self._said = False, dict[str, Any]()
         curve = next(self.figure.select_traces({"name": "validation loss"}))
         curve.on_click(self._heard)
         self._clicked = clicked
@@ -76,14 +77,14 @@ class LiveCurves:
         self._show_look(run, look)
         others = {kept.slot: (kept.name, history(kept.run.iterates)) for kept in beside if kept.run is not run}
         found = {slot: shown for slot, shown in others.items() if slot is not None}
-        update_run(self.figure, history(run.iterates), tolerance(recipe), found, marked)
+        self._said = update_run(self.figure, history(run.iterates), tolerance(recipe), found, marked, self._said)
         if self._with_omega:
             if run not in self._omegas and run.iterates:
                 self._omegas[run] = OmegaColumns(names_of(run))
             update_omega(self.figure, self._omegas.get(run, OmegaColumns()).of(run.iterates))
 
     def _show_look(self, run: Any, look: tuple[int, float] | None) -> None:
-        trace = next(self.figure.select_traces({"name": "last look"}))
+        trace = self.figure.data[self._look]
         x, y = ([], []) if look is None else ([float(look[0])], [look[1]])
         if list(trace.x) != x or list(trace.y) != y:
             name = "test" if run.recipe.early_stopping is None else "final"
