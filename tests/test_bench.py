@@ -15,7 +15,7 @@ from lsat_explorer import recipes
 from lsat_explorer.bench import paper, step
 from lsat_explorer.bench.machine import facts, peak_memory
 from lsat_explorer.bench.stacked import DenseSolve, StackedProblem, autograd_solve
-from lsat_explorer.bench.table import FULL, METHODS, SMALL, Figures, Result, Table
+from lsat_explorer.bench.table import FULL, METHODS, NEAR, SMALL, Figures, Result, Table
 
 DIGITS = (8, 8)
 TUNED_RECIPES = {
@@ -117,7 +117,7 @@ def test_rows_of_the_tables_name_every_method_and_the_small_set_has_three_seeds(
     ],
 )
 def test_a_row_is_within_its_tolerance_or_it_is_said_how_far_it_is_outside(table, method, loss, error, expected):
-    result = Result(0, method, Figures(loss, error), 1, 0.5, "converged")
+    result = Result(0, method, Figures(loss, error), 1, 0.5, 0.3, "converged")
     outside = table.outside(result)
     assert outside.startswith(expected) if expected else outside == ""
     assert table.line(result).endswith("NO" if expected else "yes")
@@ -126,7 +126,7 @@ def test_a_row_is_within_its_tolerance_or_it_is_said_how_far_it_is_outside(table
 
 
 def test_a_seed_without_reference_is_shown_and_not_judged():
-    result = Result(7, "LS", Figures(9.0, 99.0), 0, 0.1, "converged")
+    result = Result(7, "LS", Figures(9.0, 99.0), 0, 0.1, 0.1, "converged")
     assert SMALL.outside(result) is None
     assert SMALL.line(result).endswith("no reference")
     assert SMALL.verdict([result]) == ["0 of 0 rows are within the tolerance of the reference."]
@@ -170,6 +170,8 @@ def test_bench_paper_prints_the_table_and_tells_rows_that_are_outside(digits_for
     model = lsat.tune(recipes.paper_ls(), lsat.datasets.digits(), progress=False)
     assert first["ours"] == {"loss": model.iterates[-1].loss, "error": 100 * model.test().error}
     assert [row["iterations"] for row in written["rows"]] == [0, 3, 3, 3]
+    assert all(0 < row["near"] < row["seconds"] for row in written["rows"])
+    assert f"until F of every row is within {NEAR:g} of its least" in out
 
     ours = {(0, row["method"]): Figures(**row["ours"]) for row in written["rows"]}
     monkeypatch.setattr(paper, "SMALL", replace(SMALL, reference=ours))
