@@ -9,6 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.collections import LineCollection
 from numpy.typing import ArrayLike, NDArray
 
+from lsat_explorer.plots.node_names import name_nodes
 from lsat_explorer.plots.sheet import ACCENT, AMBER, LINE, MUTED, TEXT, Sheet, bare, write
 
 __all__ = ["GRAPH_COLOURS", "nodes_figure"]
@@ -16,7 +17,6 @@ __all__ = ["GRAPH_COLOURS", "nodes_figure"]
 GRAPH_COLOURS = (ACCENT, AMBER, "#1a7f4b", "#c62828", "#6f42c1", MUTED)
 """Colours of graphs, in their order."""
 
-_MOST_NAMES = 60
 _ARC = np.linspace(0, np.pi, 24)
 
 
@@ -25,7 +25,7 @@ def nodes_figure(
     graphs: Sequence[tuple[str, NDArray[np.integer], str]],
     *,
     aspect: float = 1.0,
-    arcs: bool = False,
+    placement: str = "image",
     names: Sequence[str] = (),
     lines: Sequence[str] = (),
     thetas: ArrayLike | None = None,
@@ -42,10 +42,10 @@ def nodes_figure(
         Each in a colour of its own; the words stand behind its name.
     aspect : float
         Width over height of the square.
-    arcs : bool
-        Draw edges as arcs, for nodes on a line.
+    placement : str
+        Where the nodes lie: edges of those on a ``"line"`` are arcs, names around a ``"circle"`` lie along its rays.
     names : sequence of str
-        Names of the nodes, written where there are at most 60.
+        Names of the nodes; those are written that have room.
     lines : sequence of str
         What stands below the names of the graphs.
     thetas : (2, n) array, optional
@@ -63,11 +63,12 @@ def nodes_figure(
     sheet = Sheet(8.0, 4.4)
     axes = sheet.add_axes((0.015, 0.03, 0.52, 0.94))
     bare(axes)
+    arcs = placement == "line"
     axes.set_aspect(1 / aspect if not arcs else "auto")
     if len(points):
         _draw(axes, points, graphs, arcs)
-        if names and len(points) <= _MOST_NAMES:
-            _name(axes, points, names, arcs)
+        if names:
+            name_nodes(axes, points, names, placement)
     else:
         write(axes, 0.5, 0.5, "Too many nodes or edges to draw.", color=MUTED, ha="center")
     y = 0.93
@@ -109,18 +110,6 @@ def _draw(
 def _arc(a: NDArray[np.floating], b: NDArray[np.floating]) -> NDArray[np.float64]:
     half = abs(float(b[0] - a[0])) / 2
     return np.stack([(a[0] + b[0]) / 2 + half * np.cos(_ARC), a[1] - min(half * 1.8, 0.95) * np.sin(_ARC)], axis=1)
-
-
-def _name(axes: Axes, points: NDArray[np.floating], names: Sequence[str], arcs: bool) -> None:
-    for (x, y), name in zip(points, names, strict=False):
-        text = name if len(name) <= 14 else name[:13] + "…"
-        look = {"rotation": 55, "ha": "right", "va": "top"} if arcs else {"ha": "left", "va": "center"}
-        axes.annotate(
-            text, (x, y), (0, -5) if arcs else (5, 0), textcoords="offset points", fontsize=7, color=TEXT,
-            parse_math=False, annotation_clip=False, **look,
-        )  # fmt: skip
-    if not arcs:
-        axes.set_xlim(axes.get_xlim()[0], axes.get_xlim()[1] + 0.14)
 
 
 def _draw_thetas(

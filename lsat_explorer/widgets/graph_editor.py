@@ -23,7 +23,7 @@ from lsat_explorer.widgets.graph_set import GraphSet
 from lsat_explorer.widgets.shown import Shown, looks, script
 
 __all__ = ["GraphEditor"]
-_PARTS = ("parts", "edges", "hands", "guess", "drawing", "bar", "cards", "preview", "text", "editor")
+_PARTS = ("parts", "edges", "hands", "guess", "names", "drawing", "bar", "cards", "preview", "text", "editor")
 
 
 class GraphEditor(Shown, View):

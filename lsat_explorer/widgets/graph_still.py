@@ -49,7 +49,7 @@ def graph_picture(session: GraphSession, effect: dict[str, Any], theta: bytes) -
         sheet.places.points if drawable(state) else sheet.places.points[:0],
         graphs,
         aspect=sheet.places.aspect,
-        arcs=sheet.placement == "line",
+        placement=sheet.placement,
         names=sheet.names if sheet.placement != "image" else (),
         lines=lines,
         thetas=np.frombuffer(theta, dtype=np.float32).reshape(2, -1) if known else None,

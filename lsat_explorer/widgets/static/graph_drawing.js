@@ -3,8 +3,6 @@
 
 const COLOURS = 6; // of graphs, as the style sheet has them
 const TALLEST = 520; // px at zoom 1
-const LABELS = { image: 90, line: 12, circle: 12, networkx: 24 }; // px between nodes from which names are written
-const LETTERS = 16; // of a name in the drawing
 
 // What is drawn: bytes of places (Float32), groups of edges (Int32, two ends an edge), names, marks. `on` is told what was
 // meant by hand.
@@ -16,7 +14,7 @@ const graphDrawing = (on) => {
     return node;
   };
   const drawGroups = edgeLayer(layer("edges")), near = layer("near", "path"), nodes = layer("nodes", "path");
-  const selected = layer("selected", "path"), marks = layer("marks"), names = layer("names");
+  const selected = layer("selected", "path"), marks = layer("marks"), names = graphNames(layer("names"));
   const box = layer("box", "rect");
   const mark = (name) => {
     const ring = make("circle", { class: `lsat-draw-${name}` });
@@ -41,13 +39,8 @@ const graphDrawing = (on) => {
     const flat = kind === "line", page = scroller.clientWidth;
     const across = Math.max(120, kind === "image" ? Math.min(page, TALLEST * frame.aspect) : page);
     const width = Math.floor(across * zoom);
-    const lettered = frame.spacing * Math.min(width, flat ? width : TALLEST * zoom) >= LABELS[kind];
-    const long = lettered ? Math.max(...now.names.map((name) => Math.min(name.length, LETTERS))) * 6.6 : 0;
-    const pad = {
-      image: [0, 0, 0, 0], line: [8 + 0.65 * long, 8, 8, 20 + 0.8 * long],
-      circle: [14 + long, 14 + long, 18, 18], networkx: [14, 16 + long, 14, 16],
-    }[kind];
     const tallest = kind === "image" ? width / frame.aspect : Math.min(across, TALLEST) * zoom;
+    const pad = names.margins(kind, now.names, width, tallest, frame.spacing * width);
     const height = flat ? 150 + pad[3] : Math.floor(tallest);
     const [left, right, top, bottom] = pad;
     const round = kind === "circle" ? Math.min(width - left - right, height - top - bottom) : 0; // a circle stays one
@@ -65,7 +58,7 @@ const graphDrawing = (on) => {
     svg.setAttribute("height", height);
     backdrop.style.width = `${width}px`;
     backdrop.style.height = `${height}px`;
-    return lettered;
+    names.draw(kind, at, radius, width, height);
   };
 
   const segment = (a, b, shift) => {
@@ -98,32 +91,10 @@ const graphDrawing = (on) => {
   };
 
   const dots = (list) => list.map((i) => `M${tenth(at.x[i])} ${tenth(at.y[i])}h0`).join("");
-  const drawNodes = (lettered) => {
+  const drawNodes = () => {
     nodes.setAttribute("d", dots([...at.x.keys()]));
     nodes.style.strokeWidth = 2 * radius;
     selected.style.strokeWidth = 2 * radius + 4;
-    names.replaceChildren(...(lettered ? [...at.x.keys()].map(letter) : []));
-  };
-
-  const letter = (i) => {
-    const { x, y } = at, whole = now.names[i], text = make("text");
-    text.textContent = whole.length > LETTERS ? `${whole.slice(0, LETTERS - 1)}…` : whole;
-    const kind = now.frame.placement, far = radius + 5;
-    let where = [x[i], y[i] + radius + 11, "middle"];
-    if (kind === "networkx") where = [x[i] + far, y[i] + 4, "start"];
-    if (kind === "circle") {
-      const dx = places[2 * i] - 0.5, dy = places[2 * i + 1] - 0.5;
-      where = [x[i] + 2 * far * dx, y[i] + 2 * far * dy + 4, Math.abs(dx) < 0.05 ? "middle" : dx > 0 ? "start" : "end"];
-      if (where[2] === "middle") where[1] += dy > 0 ? 6 : -3;
-    }
-    if (kind === "line") {
-      where = [x[i] + 3, y[i] + far + 3, "end"];
-      text.setAttribute("transform", `rotate(-50 ${tenth(where[0])} ${tenth(where[1])})`);
-    }
-    text.setAttribute("x", tenth(where[0]));
-    text.setAttribute("y", tenth(where[1]));
-    text.setAttribute("text-anchor", where[2]);
-    return text;
   };
 
   const drawMarks = () => {
@@ -157,7 +128,8 @@ const graphDrawing = (on) => {
       places = numbers(next.places, Float32Array);
       at.cursor = clamp(at.cursor, 0, Math.max(0, places.length / 2 - 1));
       at.hover = at.hover < places.length / 2 ? at.hover : -1;
-      drawNodes(lay());
+      lay();
+      drawNodes();
     }
     drawEdges(moved || before.groups.length !== next.groups.length); // of which those are drawn that are others now
     drawMarks();
