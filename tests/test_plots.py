@@ -178,6 +178,9 @@ def test_ticks_are_few_distinct_and_inside(value: float, span: float) -> None:
 def test_ticks_read_as_expected() -> None:
     assert log_ticks([1.0, 640.0])[1] == ["1e0", "1e1", "1e2"]
     assert log_ticks([1e-4])[1] == ["1e-4"]
+    assert log_ticks([1.0, 2.07])[1] == ["1", "2"]
+    assert log_ticks([0.00164, 0.0818])[1] == ["0.002", "0.01", "0.05"]
+    assert log_ticks([0.0365, 0.0412])[1] == ["0.0365", "0.0412"]
     assert linear_ticks([1.503, 1.623])[1] == ["1.525", "1.550", "1.575", "1.600"]
     assert linear_ticks([0.0, 0.0007])[1] == ["0.0000", "0.0002", "0.0004", "0.0006"]
     assert integer_ticks(0).tolist() == [0]

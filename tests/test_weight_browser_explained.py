@@ -94,7 +94,9 @@ def test_effect_is_a_column_with_its_standard_error(run: lsat.Run, browser: Weig
     places = np.argsort(keys, kind="stable")[:20]
     assert shown(browser)["positions"] == places.tolist()
     effect, error = table["effect"].iloc[places[0]], table["effect_error"].iloc[places[0]]
-    assert shown(browser)["effects"][0] == f"{effect:+.1e} ± {error:.0e}".replace("-", "\N{MINUS SIGN}")
+    assert shown(browser)["effects"][0] == f"{effect:+.1e} ±\N{NO-BREAK SPACE}{error:.0e}".replace(
+        "-", "\N{MINUS SIGN}"
+    )
     (noise,) = shown(browser)["notes"]
     assert noise.startswith("With 449 validation rows an effect is noisy")
     browser.order = "lightest"

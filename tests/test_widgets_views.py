@@ -189,6 +189,7 @@ def test_an_error_of_the_run_ends_in_the_view_and_in_wait(run: FakeRun, tuner: L
     with pytest.raises(ArithmeticError, match="iteration 1 broke"):
         tuner.wait(SOON)
     assert tuner.controls.activity == "failed"
+    assert tuner.controls.sentence == "The run failed: Restart begins it anew."
     assert "iteration 1 broke" in tuner.controls.problem
 
 

@@ -29,7 +29,7 @@ def log_ticks(values: ArrayLike, most: int = 4) -> tuple[Floats, list[str]]:
     Returns
     -------
     positions : (t,) float64
-        Powers of ten where the values span at least one decade boundary twice, otherwise the two ends.
+        Powers of ten where the values span two of them or more, otherwise 1, 2 and 5 times a power, otherwise the ends.
     texts : list of str
         Such as ``"1e-4"``.
 
@@ -37,6 +37,8 @@ def log_ticks(values: ArrayLike, most: int = 4) -> tuple[Floats, list[str]]:
     --------
     >>> log_ticks([0.02, 0.5, 30.0])[1]
     ['1e-1', '1e0', '1e1']
+    >>> log_ticks([1.0, 1.5, 6.0])[1]
+    ['1', '2', '5']
     """
     values = np.asarray(values, dtype=np.float64)
     if values.size == 0:
@@ -47,6 +49,11 @@ def log_ticks(values: ArrayLike, most: int = 4) -> tuple[Floats, list[str]]:
         decades = decades[:: int(np.ceil(len(decades) / most))]
         return 10.0**decades, [f"1e{int(power)}" for power in decades]
     ends = np.unique(values[[values.argmin(), values.argmax()]])
+    powers = range(int(np.floor(low)), int(np.ceil(high)) + 1)
+    steps = np.array([float(f"{factor}e{power}") for power in powers for factor in (1, 2, 5)])
+    inside = steps[(steps >= ends[0] * (1 - 1e-9)) & (steps <= ends[-1] * (1 + 1e-9))]
+    if len(inside) >= 2:
+        ends = inside[:: int(np.ceil(len(inside) / most))]
     texts = [f"{value:.3g}" if 1e-3 <= value < 1e5 else re.sub(r"\.0e|e", "e", f"{value:.1e}") for value in ends]
     texts = [re.sub(r"e([+-])0*(\d)", lambda found: f"e{found[1].strip('+')}{found[2]}", text) for text in texts]
     return (ends, texts) if len(set(texts)) == len(texts) else (ends[:1], texts[:1])

@@ -72,7 +72,7 @@ def _standing(worker: Worker, activity: Activity) -> str:
     if activity is Activity.STOPPING:
         return "Stopping…" if run.problem is not None else "Stopping once the features are prepared…"
     if activity is Activity.FAILED:
-        return "The run failed."
+        return "The run failed: Restart begins it anew."
     if activity is Activity.PAUSED:
         if not worker.resting:
             return "Pausing after this iteration…"

@@ -87,16 +87,16 @@ def effects_of(model: FittedModel) -> Effects:
 
 
 def effect_text(effect: float, error: float) -> str:
-    """Return an effect with its standard error in words, with minus signs at which no line is broken.
+    r"""Return an effect with its standard error in words, with minus signs at which no line is broken.
 
     Examples
     --------
     >>> effect_text(1.234e-5, 3.21e-6), effect_text(0.02, float("nan")), effect_text(0.0, 0.0)
-    ('+1.2e−05 ± 3e−06', '+2.0e−02', '0')
+    ('+1.2e−05 ±\xa03e−06', '+2.0e−02', '0')
     """
     if not effect:
         return "0"
-    return signed(effect, "+.1e") + (f" ± {signed(error)}" if np.isfinite(error) else "")
+    return signed(effect, "+.1e") + (f" ±\N{NO-BREAK SPACE}{signed(error)}" if np.isfinite(error) else "")
 
 
 def signed(value: Any, form: str = ".0e") -> str:

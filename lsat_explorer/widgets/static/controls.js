@@ -125,7 +125,7 @@ function render({ model, el }) {
     const seconds = model.get("seconds") + extra;
     const expected = model.get("expected");
     const rest = expected === null || expected === undefined || seconds <= 0 ? "" : `, about ${span(Math.max(0, expected - extra))} to go at most`;
-    clock.textContent = seconds > 0 ? `${rest ? "elapsed " : ""}${seconds < 100 ? `${seconds.toFixed(1)} s` : span(seconds)}${rest}` : "";
+    clock.textContent = seconds > 0 ? `${rest ? "elapsed " : ""}${seconds < 100 ? `${briefly(seconds)} s` : span(seconds)}${rest}` : "";
   };
   const show = () => {
     const activity = model.get("activity");

@@ -21,6 +21,9 @@ const number = (value, whole = false) => {
   return String(Number(value.toPrecision(4)));
 };
 
+// Seconds in a few digits: a short run did not take 0.0 of them.
+const briefly = (seconds) => seconds.toFixed(seconds < 0.095 ? 2 : 1);
+
 // Between a number and its place on a slider; `scale` has low, high, log and whole.
 const POSITIONS = 1000;
 const sliderPosition = ({ low, high, log }, value) => {

@@ -109,7 +109,9 @@ function render({ model, el }) {
       if (before.note !== row.note && document.activeElement !== note) note.value = row.note;
       note.hidden = !chosen && !row.note;
       const [colour, dash] = isNumber(row.slot) ? model.get("colours")[row.slot] : ["transparent", "dashed"];
-      swatch.style.borderTop = `3px ${dash === "dot" ? "dotted" : "dashed"} ${colour}`;
+      // the shown run is not drawn beside itself: its own curve is the line
+      const look = chosen && isNumber(row.slot) ? "solid var(--lsat-accent)" : `${dash === "dot" ? "dotted" : "dashed"} ${colour}`;
+      swatch.style.borderTop = `3px ${look}`;
       beside.checked = isNumber(row.slot);
       beside.disabled = !beside.checked && !row.room;
       beside.setAttribute("aria-label", `Draw ${row.name} beside the shown run`);
@@ -120,7 +122,7 @@ function render({ model, el }) {
       const has = isNumber(row.loss);
       const values = [
         has ? row.loss.toFixed(4) : "–", isNumber(row.error) ? percent(row.error) : "–",
-        has ? row.iterations.toLocaleString("en-US") : "–", has ? `${row.seconds.toFixed(1)} s` : "–",
+        has ? row.iterations.toLocaleString("en-US") : "–", has ? `${briefly(row.seconds)} s` : "–",
       ];
       numbers.forEach((cell, i) => { cell.textContent = values[i]; });
       for (const node of [beside, note, remove]) node.tabIndex = chosen ? 0 : -1;
