@@ -9,7 +9,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-__all__ = ["ByRow", "Holder", "Program", "offered", "outcome", "worked_out"]
+from .looked import most
+
+__all__ = ["ByRow", "Holder", "Program", "outcome", "worked_out"]
 
 Function = Callable[..., Any]
 
@@ -55,6 +57,9 @@ class Holder(Protocol):
 
     def brought(self, parts: list[Any]) -> list[np.ndarray]:
         """Return what lies with parts."""
+
+    def told(self, what: str) -> list[Any]:
+        """Return what each part knows of its rows, which stays with them."""
 
 
 class Program:
@@ -168,23 +173,20 @@ class ByRow(Tensor):
 
         return (made(self) if isinstance(self._made, tuple) else Program(outcome, (read(self),), {})), leaves
 
+    def like(self, what: str) -> ByRow:
+        """Return other numbers by the same rows that their parts know: their ``"numbers"``, or their ``"classes"``."""
+        return ByRow(self._holder, len(self), self._holder.told(what), torch.int64)
+
+    def each(self, function: Function, *given: Any) -> list[Tensor]:
+        """Return what a function of the numbers of a part says of every part, in order; it is brought here."""
+        program, leaves = ByRow(self._holder, len(self), (function, (self, *given), {}))._program()
+        return [torch.from_numpy(part) for part in self._holder.brought(self._holder.worked_out(program, leaves))]
+
     def _number(self, name: str) -> Tensor:
         """Return the one number that ``name`` makes of all."""
-        program, leaves = self._program()
-        whole = Program(getattr(torch, _SUMS[name]), (program,), {})
-        found = torch.from_numpy(np.stack(self._holder.brought(self._holder.worked_out(whole, leaves))))
+        found = torch.stack(self.each(getattr(torch, _SUMS[name])))
         total: Tensor = getattr(found, _SUMS[name])()
         return total / len(self) if name == "mean" else total
-
-    def _most(self, count: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Tensor, Tensor]:
-        """Return the largest or the least numbers and their rows, of which each part offers as many."""
-        program, leaves = self._program()
-        of_part = Program(offered, (program, count, largest), {})
-        found = [torch.from_numpy(part) for part in self._holder.brought(self._holder.worked_out(of_part, leaves))]
-        starts = torch.tensor([0, *(int(part[2, 0]) for part in found)]).cumsum(0)
-        rows = torch.cat([part[1].long() + start for part, start in zip(found, starts, strict=False)])
-        values, places = torch.cat([part[0] for part in found]).topk(count, dim, largest, sorted)
-        return values, rows[places]
 
     @classmethod
     def __torch_function__(
@@ -204,7 +206,7 @@ class ByRow(Tensor):
         if isinstance(first, ByRow) and alone and name in _SUMS:
             return first._number(name)
         if isinstance(first, ByRow) and function is Tensor.topk:
-            return first._most(*given[1:], **named)
+            return most(*given, **named)
         if name == "__setitem__" or (name.endswith("_") and not name.endswith("__")):
             raise TypeError(f"{name} changes numbers in place, and these lie with their rows: make new ones.")
         values = [one for one in (*given, *named.values()) if isinstance(one, Tensor) and one.ndim]

@@ -25,7 +25,7 @@ from .moving import Factors, Moving
 from .passes import Fitted, Flow, Flowed, Judge, Judged, LeftOut, plus
 from .row_sums import RowSums
 from .sending import sent
-from .share import Make, Question, answered, answered_at, by_row_of, packed, second, sums_of, unpacked
+from .share import Make, Question, answered, answered_at, by_row_of, packed, second, sums_of, told, unpacked
 from .workers import Workers, unwarned
 
 __all__ = ["DaskRows"]
@@ -264,6 +264,10 @@ class DaskRows(RowSums):
     def worked_out(self, program: Program, leaves: Sequence[list[Any]]) -> list[Any]:
         """Return what becomes of numbers that lie with parts, which stays with them."""
         return self._mapped(worked_out, [program] * len(self._cuts), *leaves, key="lsat-by-row")
+
+    def told(self, what: str) -> list[Any]:
+        """Return the ``"numbers"`` of each part's rows, or their ``"classes"``, which stay with them."""
+        return self._mapped(told, [what] * len(self._cuts), [cut.start for cut in self._cuts], key="lsat-told")
 
     def brought(self, parts: list[Any]) -> list[np.ndarray]:
         """Return what lies with parts; a run that was stopped may ask too."""

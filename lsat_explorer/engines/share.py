@@ -34,6 +34,7 @@ __all__ = [
     "packed",
     "second",
     "sums_of",
+    "told",
     "unpacked",
 ]
 
@@ -159,6 +160,15 @@ def answered_at(share: Share, question: Question, theta: np.ndarray) -> Any:
 def second(_: Share, values: np.ndarray) -> np.ndarray:
     """Return numbers by row, which then lie where the rows of the part do."""
     return values
+
+
+def told(share: Share, what: str, start: int) -> np.ndarray:
+    """Return the ``"numbers"`` of a part's rows among all, of which the first is ``start``, or their ``"classes"``."""
+    targets = share.rows.targets
+    found: np.ndarray = (
+        (torch.arange(start, start + len(targets)) if what == "numbers" else targets.argmax(1)).cpu().numpy()
+    )
+    return found
 
 
 # With the part as an argument these run where it lies: what is by row is not to be moved to be taken apart.

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Curve", "Curves", "count_text", "curves", "short", "thin", "value_text", "weight_bins"]
+__all__ = ["Curve", "Curves", "bin_edges", "count_text", "curves", "short", "thin", "value_text", "weight_bins"]
 
 Floats = NDArray[np.float64]
 
@@ -193,10 +193,21 @@ def weight_bins(weights: ArrayLike, bins: int = 40) -> tuple[Floats, NDArray[np.
     values = values[np.isfinite(values)]
     if values.size == 0:
         return np.empty(0), np.empty(0, dtype=np.int64)
-    low, high = float(values.min()), float(values.max())
+    edges = bin_edges(float(values.min()), float(values.max()), bins)
+    return edges, np.histogram(values, edges)[0]
+
+
+def bin_edges(low: float, high: float, bins: int) -> Floats:
+    """Return the edges of bins between two weights, as `weight_bins` has them.
+
+    Examples
+    --------
+    >>> bin_edges(1.0, 4.0, 2).tolist(), bin_edges(1.0, 1.0, 2).tolist()
+    ([1.0, 2.0, 4.0], [0.9, 1.1])
+    """
     if high - low <= 1e-9 * max(abs(high), abs(low)):
         half = 0.1 * abs(low) or 0.1
-        return np.array([low - half, low + half]), np.array([values.size])
+        return np.array([low - half, low + half])
     edges = np.geomspace(low, high, bins + 1) if low > 0 else np.linspace(low, high, bins + 1)
     edges[0], edges[-1] = low, high  # rounding must not drop the ends
-    return edges, np.histogram(values, edges)[0]
+    return edges

@@ -8,6 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
+from torch import Tensor
 
 from ..data.data import Data
 from ..data.split import counted
@@ -146,11 +148,16 @@ class Run(Stepping):
 
     def weights(self) -> np.ndarray:
         """Return the weights e^{2ω_i} (k,) of the training rows, ones where the recipe has none."""
+        found: np.ndarray = self.row_weights().numpy()
+        return found
+
+    def row_weights(self) -> Tensor:
+        """Return the weights (k,) as `weights` does, but leave those that lie with their rows on workers there."""
         weights = self.recipe.data_weights
         if weights is None or not self.iterates:
-            return np.ones(len(self.data.train))
+            return torch.ones(len(self.data.train), dtype=torch.float64)
         omega = {name: value.cpu() for name, value in within("data_weights", self.omega).items()}
-        return (2 * weights.log_weights(omega, self.data.train.targets)).exp().numpy()
+        return (2 * weights.log_weights(omega, self.data.train.targets)).exp()
 
     @property
     def model(self) -> FittedModel:

@@ -244,7 +244,7 @@ class Explorer(Restoring, Shown, ipywidgets.VBox):
         """Return curves, numbers and the lightest and heaviest rows as a PNG."""
         from lsat_explorer.plots import explorer_picture
 
-        images, captions = extremes(self.data, self.run.weights())
+        images, captions = extremes(self.data, self.run)
         return explorer_picture(
             history(self.run.iterates),
             tolerance(self.recipe),

@@ -15,6 +15,7 @@ from lsat_explorer.plots.curves import value_text
 from lsat_explorer.tune.branch import takes_up
 from lsat_explorer.tune.iterate import Status
 from lsat_explorer.widgets.knobs import everyday, knobs, set_knob
+from lsat_explorer.widgets.row_weights import weights_of
 from lsat_explorer.widgets.worker import Activity, Worker
 
 __all__ = [
@@ -181,17 +182,15 @@ def difference(old: Recipe, new: Recipe) -> str:
     return ", ".join(words + ([rest.differs(new)] if rest != new else []))
 
 
-def extremes(
-    data: Any, weights: NDArray[np.float64]
-) -> tuple[NDArray[np.uint8] | None, list[tuple[object, str, object]]]:
+def extremes(data: Any, run: Any) -> tuple[NDArray[np.uint8] | None, list[tuple[object, str, object]]]:
     """Return the ten lightest and the ten heaviest training rows as images with captions.
 
     Parameters
     ----------
     data : Data
         The rows; without an image shape there is nothing to draw.
-    weights : (k,) array
-        Weights of the training rows.
+    run : Run
+        Whose weights the rows have; they stay where they are.
 
     Returns
     -------
@@ -200,10 +199,12 @@ def extremes(
     captions : list of (label, weight, row)
         As `explorer_picture` takes them.
     """
-    if data.image_shape is None or np.ptp(weights) == 0:
+    if data.image_shape is None:
         return None, []
-    order = np.argsort(weights, kind="stable")
-    across = min(_ACROSS, len(order) // 2)
-    chosen = [*order[:across], *order[::-1][:across]]
-    captions = [(data.train.labels[i], f"{weights[i]:.2f}", data.train.rows[i]) for i in chosen]
-    return data.images("train", chosen), captions
+    weights = weights_of(run, lambda: np.zeros(len(data.train), dtype=np.intp))
+    if np.ptp(weights.ends) == 0:
+        return None, []
+    keep, across = weights.kept(None, -1, None), min(_ACROSS, len(weights) // 2)
+    chosen = np.concatenate([keep.page(1, across, falling).positions for falling in (False, True)])
+    told = zip(chosen, weights.at(chosen), strict=True)
+    return data.images("train", chosen), [(data.train.labels[i], f"{w:.2f}", data.train.rows[i]) for i, w in told]

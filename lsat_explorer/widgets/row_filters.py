@@ -10,7 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lsat_explorer.plots.curves import weight_bins
 
-__all__ = ["Ends", "check_ends", "confusion_counts", "in_cell", "in_range", "range_counts"]
+__all__ = ["Ends", "check_ends", "confusion_counts", "counts_told", "in_cell", "in_range", "range_counts"]
 
 Ends = tuple[float | None, float | None]
 """The least and the largest weight to show, None where there is no such limit."""
@@ -114,10 +114,14 @@ def range_counts(weights: ArrayLike, keep: ArrayLike, bins: int) -> dict[str, An
     """
     values = np.asarray(weights, dtype=np.float64)
     edges, counts = weight_bins(values, bins)
+    some = values[np.asarray(keep, dtype=bool) & np.isfinite(values)]
+    return counts_told(edges, counts, np.histogram(some, edges)[0] if len(counts) else counts)
+
+
+def counts_told(edges: NDArray[np.float64], counts: NDArray[np.int64], kept: NDArray[np.int64]) -> dict[str, Any]:
+    """Return a histogram (b,) between edges (b + 1,), of all rows and of those that are kept, as `range_counts`."""
     if not len(counts):
         return {"low": 0.0, "high": 0.0, "log": False, "all": [], "kept": [], "tall": [[], []], "steep": False}
-    some = values[np.asarray(keep, dtype=bool) & np.isfinite(values)]
-    kept = np.histogram(some, edges)[0]
     low, high = float(edges[0]), float(edges[-1])
     steep = bool(counts.max() > _STEEP * counts[counts > 0].min())
     heights = [np.log1p(part) if steep else part for part in (counts, kept)]

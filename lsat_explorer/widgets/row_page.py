@@ -5,24 +5,29 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import traitlets
 
 from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.widgets.row_columns import Doubts, Told, noise_text, percent, signed
-from lsat_explorer.widgets.row_filters import confusion_counts, in_cell, in_range
+from lsat_explorer.widgets.row_filters import confusion_counts, in_cell
 from lsat_explorer.widgets.row_findings import Wish
 from lsat_explorer.widgets.row_fits import can_judge, can_predict
 from lsat_explorer.widgets.row_parts import RowParts
 from lsat_explorer.widgets.row_verdicts import RowVerdicts, marked, passing
+from lsat_explorer.widgets.row_weights import Kept
 from lsat_explorer.widgets.row_words import offer, warning
-from lsat_explorer.widgets.rows import ORDERS, Order, Page, page_of, span_text
+from lsat_explorer.widgets.rows import FEATURE, ORDERS, Order, Page, page_of, span_text
 
 __all__ = ["RowPage"]
 
 _AHEAD = 3  # pages at hand beyond the present one
 _MOST_AHEAD = 1_000_000  # bytes of their thumbnails after which no further page is drawn
 _ELSEWHERE = "These rows are not in memory: sort training rows by doubt to have them judged, by a pass over them all."
+
+_FETCHED = (
+    "These rows are not in memory, and what is chosen here takes numbers of every one of them; orders by weight, row "
+    "and label take those of the rows on show alone."
+)
 
 
 class RowPage(RowParts, RowVerdicts):
@@ -49,16 +54,15 @@ class RowPage(RowParts, RowVerdicts):
     def _span(self) -> str:
         if self.part != "training":
             return f"{self.part} rows"
-        return span_text(self._weights) if self._tuned() else "This recipe tunes no row weights"
+        return span_text(self._weights.ends) if self._tuned() else "This recipe tunes no row weights"
 
-    def _keep(self) -> np.ndarray:
-        keep = in_range(self._weights, self.weights) & passing(self._tiles.names, self._decided, self.verdict)
-        if self._class >= 0:
-            keep &= self._tiles.codes == self._class
+    def _keep(self) -> Kept:
+        others = None if self.verdict == "all" else passing(self._tiles.names, self._decided, self.verdict)
         predictions = self._told.predictions
         if self._cell and predictions is not None:  # a cell of the confusion matrix is one once there are predictions
-            keep &= in_cell(self._tiles.codes, predictions.codes, (self._cell[0], self._cell[1]))
-        return keep
+            inside = in_cell(self._tiles.codes, predictions.codes, (self._cell[0], self._cell[1]))
+            others = inside if others is None else others & inside
+        return self._weights.kept(self.weights, self._class, others)
 
     @property
     def _shown_order(self) -> Order:
@@ -66,11 +70,13 @@ class RowPage(RowParts, RowVerdicts):
         unknown = {"doubt": told.doubts is None, "effect": told.effects is None}
         return ORDERS["lightest"] if unknown.get(order.column) else order
 
-    def _present(self, keep: np.ndarray | None = None, number: int | None = None) -> Page:
+    def _present(self, keep: Kept | None = None, number: int | None = None) -> Page:
         order = self._shown_order
-        keys = self._tiles.keys(order.column, self._weights, self._told)
         keep, number = self._keep() if keep is None else keep, self.page if number is None else number
-        return page_of(keys, number, self._size, falling=order.falling, keep=keep)
+        if order.column == "weight":
+            return keep.page(number, self._size, order.falling)
+        keys = self._tiles.keys(order.column, self._told)
+        return page_of(keys, number, self._size, falling=order.falling, keep=keep.mask)
 
     def _lay_out(self, *, turned: bool = False) -> None:
         """Show what the choices ask for; ``turned`` says that nothing but the page is another than before."""
@@ -101,7 +107,7 @@ class RowPage(RowParts, RowVerdicts):
             self._answer = {} if answer is None or changes is None else answer.told | {"old": answer.changes != changes}
         self.save_soon()
 
-    def _described(self, page: Page, keep: np.ndarray, told: Told) -> dict[str, Any]:
+    def _described(self, page: Page, keep: Kept, told: Told) -> dict[str, Any]:
         shown = self._tiles.describe(self._weights, page, keep, told, self._sorting.column)
         return shown | self._told_beside(page, told) | {"page": page.number, "stamp": self._stamp}
 
@@ -142,9 +148,15 @@ class RowPage(RowParts, RowVerdicts):
             "waits": self._shown_order != self._sorting,
             "explains": can_predict(self.run),
             "offer": offer(self.run) if self._tuned() else {},
-            "notes": [note for note in (warning(self.run) if training else "", noise) if note],
+            "notes": [note for note in (warning(self.run) if training else "", noise, self._fetched) if note],
             "verdicts": [marked(self._decided.get(self._tiles.names[place])) for place in page.positions],
         }
+
+    @property
+    def _fetched(self) -> str:
+        """What the choices fetch for all rows, where these are elsewhere; empty where nothing is."""
+        takes = self._asks_model or self._asks_columns or self._sorting.column.startswith(FEATURE)
+        return _FETCHED if takes and isinstance(self._tiles.split.inputs, RowsApart) else ""
 
     def _show_looked(self, told: Told) -> None:
         """Show the row that is looked at, with what is known of it and of those behind it."""

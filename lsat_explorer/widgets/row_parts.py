@@ -16,6 +16,7 @@ from lsat_explorer.widgets.row_choice import RowChoice
 from lsat_explorer.widgets.row_columns import Told
 from lsat_explorer.widgets.row_fits import RowFits, at_hand, can_predict
 from lsat_explorer.widgets.row_tiles import PARTS, RowTiles
+from lsat_explorer.widgets.row_weights import Kept, Weights, weights_of
 from lsat_explorer.widgets.rows import Order, page_of
 
 __all__ = ["RowParts"]
@@ -35,7 +36,7 @@ class RowParts(RowChoice, View):
     _lock: threading.RLock
     _drawn: tuple[int, ...] | None
     _all: dict[str, RowTiles]
-    _weights: np.ndarray  # of the rows of the part: ones where they have none
+    _weights: Weights  # of the rows of the part: ones where they have none
     _orders: dict[str, str]  # the order in which each part was shown last
     _sought = -1  # position of a row whose page is to be shown
     _moving = False  # between several choices: nothing is shown until all are made
@@ -51,7 +52,7 @@ class RowParts(RowChoice, View):
     def _ask(self, renew: bool = False) -> None:
         raise NotImplementedError
 
-    def _keep(self) -> np.ndarray:
+    def _keep(self) -> Kept:
         """Return which rows pass every filter."""
         raise NotImplementedError
 
@@ -86,11 +87,12 @@ class RowParts(RowChoice, View):
             self._all[part] = RowTiles(self.run.data, part)
         return self._all[part]
 
-    def _own_weights(self) -> np.ndarray:
+    def _own_weights(self) -> Weights:
         """Return the present weights of the rows of the part; those that are not fitted weigh nothing, shown as one."""
+        tiles = self._tiles
         if self.part != "training":
-            return np.ones(len(self._tiles.split))
-        return np.asarray(self.run.weights(), dtype=np.float64)
+            return Weights(np.ones(len(tiles.split)), lambda: tiles.codes)
+        return weights_of(self.run, lambda: tiles.codes)
 
     def _usual_order(self) -> str:
         """Return the order in which the rows of the part come first: the doubtful, or the mistaken ones."""
@@ -147,11 +149,14 @@ class RowParts(RowChoice, View):
     def _turn_to_sought(self) -> None:
         """Turn to the page with the row that is sought, until its order is the one that was asked for."""
         order, told = self._shown_order, self._told
-        keys = self._tiles.keys(order.column, self._weights, told)
-        rows = page_of(keys, 1, len(keys), falling=order.falling, keep=self._keep()).positions
-        found = np.flatnonzero(rows == self._sought)
-        if len(found):
-            self._turn_silently(int(found[0]) // self._size + 1)
+        if order.column == "weight":
+            place = self._keep().place(self._sought, order.falling)
+        else:
+            keys = self._tiles.keys(order.column, told)
+            rows = page_of(keys, 1, len(keys), falling=order.falling, keep=self._keep().mask).positions
+            place = next(iter(np.flatnonzero(rows == self._sought).tolist()), -1)
+        if place >= 0:
+            self._turn_silently(place // self._size + 1)
         if order == self._sorting:
             self._sought = -1
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from lsat_explorer.data import Split
+from lsat_explorer.data.on_workers import RowsOnWorkers
+from lsat_explorer.explain.training_fit import times, training_fit
 from lsat_explorer.model.losses import CrossEntropy, Loss
 from lsat_explorer.model.piece import Omega, within
 from lsat_explorer.tune.fitted import FittedModel
@@ -104,16 +106,26 @@ def predictions_of(model: FittedModel, split: Split, stale: Callable[[], bool] =
     """
     omega = {name: value.cpu() for name, value in within("loss", model.omega).items()}
     outputs, losses = [], []
-    for inputs, targets in zip(split.inputs.split(_CHUNK), split.targets.split(_CHUNK), strict=True):
+    for scores, targets in zip(_outputs(model, split), split.targets.split(_CHUNK), strict=False):
         if stale():
             return None
-        outputs.append(model.decision_function(inputs))
+        outputs.append(scores)
         losses.append(row_losses(model.loss, torch.from_numpy(outputs[-1]), targets, omega))
     scores = np.concatenate(outputs)
     if model.classes is None:
         return Predictions(scores[:, 0], [name_of(row) for row in scores], np.concatenate(losses))
     codes, names = scores.argmax(1), [name_of(label) for label in model.classes]
     return Predictions(codes, [names[code] for code in codes], np.concatenate(losses))
+
+
+def _outputs(model: FittedModel, split: Split) -> Iterator[NDArray[np.float64]]:
+    """Yield the outputs of some rows at a time; rows that workers have are multiplied there."""
+    if isinstance(split.inputs, RowsOnWorkers):
+        fit = training_fit(model)
+        rows = fit.train if split is fit.data.train else fit.validation
+        yield from (some.cpu().numpy() for some in times(rows, model.theta).split(_CHUNK))
+    else:
+        yield from map(model.decision_function, split.inputs.split(_CHUNK))
 
 
 def said_of(model: FittedModel, split: Split, position: int) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from lsat_explorer.data.images import sprite
 from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.plots.curves import short
 from lsat_explorer.widgets.row_columns import Told, percent, signed
-from lsat_explorer.widgets.row_filters import range_counts
+from lsat_explorer.widgets.row_weights import Kept, Weights
 from lsat_explorer.widgets.rows import (
     FEATURE,
     Page,
@@ -92,11 +92,11 @@ class RowTiles:
             return RowValues(self.split.inputs, self.data.feature_names, some.numpy())
         return RowValues(self.split.inputs.numpy(), self.data.feature_names, train.numpy())
 
-    def words(self, weights: np.ndarray, positions: Positions) -> tuple[list[str], list[str], list[str]]:
+    def words(self, weights: Weights, positions: Positions) -> tuple[list[str], list[str], list[str]]:
         """Return label, weight and name of some rows as texts."""
-        split, places = self.split, weight_places(weights)
+        split, places = self.split, weight_places(weights.ends)
         labels = [name_of(split.labels[place]) for place in positions]
-        texts = [weight_text(weights[place], places) for place in positions]
+        texts = [weight_text(weight, places) for weight in weights.at(positions)]
         return labels, texts, [name_of(split.rows[place], 40) for place in positions]
 
     def images(self, positions: Positions) -> np.ndarray:
@@ -118,34 +118,30 @@ class RowTiles:
         """Return one row as a PNG of all its pixels, empty where it is no image."""
         return sprite(self.data.images(PARTS[self.part], [position]), 1) if self.has_images else b""
 
-    def keys(self, column: str, weights: np.ndarray, told: Told) -> np.ndarray:
-        """Return the number (k,) that rows are sorted by.
-
-        While doubt and effect are not known it is the weight, and while the predictions are not, the place in the data.
-        """
+    def keys(self, column: str, told: Told) -> np.ndarray:
+        """Return the numbers (k,) of a column other than the weight, or the places in the data while it is unknown."""
         predictions, targets = told.predictions, self.split.targets
-        known = {
-            "weight": weights,
-            "doubt": weights if told.doubts is None else told.doubts.doubt,
-            "effect": weights if told.effects is None else told.effects.effect,
-            "label": self.codes if self.classes else targets[:, 0].numpy(),
-        }
+        known = {"label": self.codes if self.classes else targets[:, 0].numpy()}
+        if told.doubts is not None:
+            known["doubt"] = told.doubts.doubt
+        if told.effects is not None:
+            known["effect"] = told.effects.effect
         if predictions is not None:
             known |= {"predicted": predictions.codes, "loss": predictions.losses}
         if column.startswith(FEATURE):
             return self.values.column(self.features.index(column.removeprefix(FEATURE)))
         return known.get(column, np.arange(len(targets)))
 
-    def describe(self, weights: np.ndarray, page: Page, keep: np.ndarray, told: Told, column: str) -> dict[str, Any]:
+    def describe(self, weights: Weights, page: Page, keep: Kept, told: Told, column: str) -> dict[str, Any]:
         """Return what a page shows beside its sprite, as values of JSON.
 
         Parameters
         ----------
-        weights : (k,) array
+        weights : Weights
             The present weights.
         page : Page
             Which rows.
-        keep : (k,) bool array
+        keep : Kept
             The rows of all pages.
         told : Told
             What is known of the rows.
@@ -153,20 +149,20 @@ class RowTiles:
             What the rows are sorted by.
         """
         labels, texts, rows = self.words(weights, page.positions)
-        histogram, places = range_counts(weights, keep, _BINS), weight_places(weights)
+        histogram, places = keep.histogram(_BINS), weight_places(weights.ends)
         histogram["ends"] = [weight_text(histogram[end], places) for end in ("low", "high")]
         described: dict[str, Any] = {
             "positions": page.positions.tolist(),
             "labels": labels,
             "weights": texts,
-            "exact": [f"{weight:.5g}" for weight in weights[page.positions]],
+            "exact": [f"{weight:.5g}" for weight in weights.at(page.positions)],
             "rows": rows,
             "pages": page.pages,
             "total": page.total,
             "all": len(weights),
             "part": self.part,
-            "span": span_text(weights),
-            "kept_span": span_text(weights[keep]) if page.total else "",
+            "span": span_text(weights.ends),
+            "kept_span": span_text(keep.ends) if page.total else "",
             "histogram": histogram,
             "classes": [name_of(name, 24) for name in self.classes],
             "columns": _COLUMNS,
@@ -178,7 +174,7 @@ class RowTiles:
             described["unusual"] = self.values.unusual(page.positions, _FARTHEST)
             described["features"] = [short(name, 40) for name in self.features[:_MOST_FEATURES]]
             if column.startswith(FEATURE):
-                described["sorted"] = [f"{value:.4g}" for value in self.keys(column, weights, told)[page.positions]]
+                described["sorted"] = [f"{value:.4g}" for value in self.keys(column, told)[page.positions]]
         return described
 
     def _told(self, page: Page, told: Told) -> dict[str, Any]:
@@ -199,17 +195,17 @@ class RowTiles:
             described["effects"] = [told.effects.words(place) for place in places]
         return described
 
-    def zoom(self, weights: np.ndarray, position: int) -> dict[str, Any]:
+    def zoom(self, weights: Weights, position: int) -> dict[str, Any]:
         """Return what is known of one row beside its picture, as values of JSON."""
         place = np.array([position])
         (label,), _, (row,) = self.words(weights, place)
-        lighter = int((weights < weights[position]).sum())
+        (weight,) = weights.at(place)
         shown: dict[str, Any] = {
             "position": position,
             "row": row,
             "label": label,
-            "weight": f"{weights[position]:.5g}",
-            "rank": f"{lighter + 1:,} of {len(weights):,}, lightest first",
+            "weight": f"{weight:.5g}",
+            "rank": f"{weights.lighter(weight) + 1:,} of {len(weights):,}, lightest first",
             "shape": list((self.data.image_shape or ())[:2]),
         }
         if not self.has_images:

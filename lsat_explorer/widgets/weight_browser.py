@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-import numpy as np
 import traitlets
 
 from lsat_explorer.verdicts import Verdicts
@@ -221,7 +220,7 @@ class WeightBrowser(Shown, RowPage):
                 self.run = run
                 return
             weights = self._own_weights()
-            if not np.array_equal(weights, self._weights, equal_nan=True):
+            if not weights.same(self._weights):
                 self._weights = weights
                 self._lay_out()
             self._standing = self._model.standing()
