@@ -12,15 +12,18 @@ from lsat_explorer.bench.rows_file import write_rows
 from lsat_explorer.data.on_disk import RowsOnDisk
 
 
-def test_bench_scale_prints_memory_ratio_and_slope(command, tmp_path):
+@pytest.mark.parametrize("cache", ["warm", "cold"])
+def test_bench_scale_prints_memory_ratio_and_slope(command, tmp_path, cache):
     file, folder = tmp_path / "figures.json", tmp_path / "rows"
     folder.mkdir()
     words = ("--rows", "400", "--columns", "6", "--repeat", "1", "--cases", "weighted", "--memory", "10 kB")
-    code, out, _ = command("bench", "scale", *words, "--folder", str(folder), "--json", str(file))
+    code, out, _ = command("bench", "scale", *words, "--folder", str(folder), "--json", str(file), "--cache", cache)
     assert code == 0
     assert "Goal: an iteration within 1.5 times the larger of reading and product. In this run: weighted " in out
+    assert f"rows in a {cache} cache" in out
     assert list(folder.iterdir()) == []
     figures = json.loads(file.read_text())
+    assert figures["cache"] == cache
     assert [(row["case"], row["rows"], row["columns"]) for row in figures["rows"]] == [
         ("weighted", 200, 6),
         ("weighted", 400, 6),

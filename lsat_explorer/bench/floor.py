@@ -1,4 +1,4 @@
-"""What rows cost at least: the seconds to read them, and those of products and sums of rows in memory."""
+"""What rows cost at least: to read them, and products and sums of rows in memory, as pieces of work to be timed."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from collections.abc import Callable
 import torch
 
 from lsat_explorer.bench.rows_file import CLASSES
-from lsat_explorer.bench.timing import timed
 from lsat_explorer.data import Data
 from lsat_explorer.data.on_disk import RowsOnDisk
 from lsat_explorer.engines import MemoryRows
@@ -16,48 +15,52 @@ from lsat_explorer.engines.passes import Flow, Judge
 from lsat_explorer.model.piece import within
 from lsat_explorer.tune import Problem
 
-__all__ = ["products", "reading"]
+__all__ = ["Works", "products", "reading"]
 
 _SAMPLE = 32_768
 """Rows in memory whose products are timed."""
 
+Works = dict[str, tuple[float, Callable[[], object]]]
+"""Pieces of work by name, each with how many times it is to be counted."""
 
-def reading(rows: object) -> float:
-    """Return the seconds that one pass over rows on disk takes to read them."""
+
+def reading(rows: object) -> Callable[[], object]:
+    """Return what reads rows on disk in one pass."""
     assert isinstance(rows, RowsOnDisk)
-    return timed(lambda: sum(len(chunk) for _, chunk in rows.passes()))[0]
+    return lambda: sum(len(chunk) for _, chunk in rows.passes())
 
 
-def products(problem: Problem, data: Data, weighted: bool) -> dict[str, float]:
-    """Return the seconds of an iteration's products with features, of all its sums, and of what is formed once.
+def products(problem: Problem, data: Data, weighted: bool) -> tuple[Works, Works, Works]:
+    """Return an iteration's products with features, what else it adds up beyond these, and what is formed once.
 
-    They are those of some rows in memory, times the number of such parts in all.
+    They are those of some rows in memory, which count as often as there are such parts in all. What is added up beyond
+    the products is given with them, as one pass over the rows does both.
     """
     at = Moving()
     theta = torch.zeros(max(c.stop for c in problem.columns.values()), CLASSES, dtype=torch.float64)
+    precision = problem.precision
 
-    def rate(split: str, work: Callable[[MemoryRows], object]) -> float:
+    def sample(split: str) -> tuple[float, MemoryRows]:
         whole, part = getattr(data, split), problem.parts[0 if split == "train" else -1].rows
         few = min(_SAMPLE, len(whole))
-        precision = problem.precision
         inputs, targets = whole.inputs.read(slice(0, few)).to(part.dtype), whole.targets[:few]
         rows = MemoryRows(problem.prepared, inputs, targets, {}, set(), precision=precision, device=problem.device)
-        work(rows)
-        return len(whole) / few * min(timed(lambda: work(rows))[0] for _ in range(3))
+        return len(whole) / few, rows
 
-    start = problem.init()
-    judge = Judge(problem.loss, True, within("loss", start), 1 / len(problem.targets), ("log_temperature",))
-    judged = rate("validation", lambda rows: rows.predict(at, theta))
-    back = rate("validation", lambda rows: rows.transposed(at, rows.targets))
-    found = judged + back
-    everything = rate("validation", lambda rows: rows.judged(at, theta, judge))
-    once = rate("train", lambda rows: rows.still_sum())
+    (trained, train), (scored, rows) = sample("train"), sample("validation")
+    judge = Judge(problem.loss, True, within("loss", problem.init()), 1 / len(problem.targets), ("log_temperature",))
+    found: Works = {
+        "predictions": (scored, lambda: rows.predict(at, theta)),
+        "slopes": (scored, lambda: rows.transposed(at, rows.targets)),
+    }
+    everything: Works = {"judged": (scored, lambda: rows.judged(at, theta, judge))}
+    once: Works = {"still": (trained, lambda: train.still_sum()), "scores": found["predictions"]}
     if weighted:
-        weight, least = torch.rand(_SAMPLE, dtype=torch.float64), torch.tensor(0.0, dtype=torch.float64)
+        weight, least = torch.rand(len(train), dtype=torch.float64), torch.tensor(0.0, dtype=torch.float64)
         both = torch.cat([theta, theta], 1)
         flow = [Flow(theta, theta, judge._replace(sloping=False))]
-        gram = rate("train", lambda rows: rows.sums(at, weight[: len(rows)], least))
-        found += gram + rate("train", lambda rows: rows.predict(at, both))
-        everything += gram + rate("train", lambda rows: rows.flowed(at, flow, True, weight[: len(rows)]))
-        once += gram
-    return {"products": found, "all": everything, "once": once + judged}
+        gram: Works = {"gram": (trained, lambda: train.sums(at, weight, least))}
+        found |= gram | {"residuals": (trained, lambda: train.predict(at, both))}
+        everything |= gram | {"flowed": (trained, lambda: train.flowed(at, flow, True, weight))}
+        once |= gram
+    return found, everything, once

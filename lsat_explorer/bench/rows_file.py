@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import numpy as np
 
-__all__ = ["CLASSES", "divided", "paths", "write_rows"]
+__all__ = ["CLASSES", "divided", "forget", "paths", "write_rows"]
 
 CLASSES = 3
 
@@ -28,6 +29,8 @@ def write_rows(folder: str, rows: int, columns: int) -> int:
                 noise = random.gumbel(size=(len(X), CLASSES))
                 labels[start : start + len(X)] = (X @ smooth + noise).argmax(1)
                 X.tofile(file)
+            file.flush()
+            os.fsync(file.fileno())  # nothing is to be written back while something is timed
         np.save(outcome, labels)
         size += inputs.stat().st_size
     return size
@@ -41,3 +44,10 @@ def divided(rows: int) -> dict[str, int]:
 def paths(folder: str, split: str) -> tuple[Path, Path]:
     """Return the files of a split's inputs and labels."""
     return Path(folder, f"{split}_X.npy"), Path(folder, f"{split}_y.npy")
+
+
+def forget(folder: str) -> None:
+    """Have the system drop what it holds of the inputs, where it heeds that, so that they are read from the disk."""
+    for split in divided(0) if hasattr(os, "posix_fadvise") else ():
+        with paths(folder, split)[0].open("rb") as file:
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)

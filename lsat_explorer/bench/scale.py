@@ -15,9 +15,9 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from importlib import import_module
+from itertools import count
 from multiprocessing import get_context
 from pathlib import Path
-from statistics import median
 from typing import Any
 
 import numpy as np
@@ -25,8 +25,8 @@ import numpy as np
 from lsat_explorer.bench.floor import products, reading
 from lsat_explorer.bench.machine import facts, held_memory, peak_memory
 from lsat_explorer.bench.output import machine_line, write_figures
-from lsat_explorer.bench.rows_file import divided, paths, write_rows
-from lsat_explorer.bench.timing import positive, timed
+from lsat_explorer.bench.rows_file import divided, forget, paths, write_rows
+from lsat_explorer.bench.timing import positive, take_turns, timed
 from lsat_explorer.bench.workers import Shared, table, with_workers
 from lsat_explorer.commands.errors import CommandError, user_input
 from lsat_explorer.data import Data
@@ -59,13 +59,17 @@ _LEAST = 125_000
 
 @dataclass(frozen=True)
 class Case:
-    """What one process fits: ``name`` of `CASES`, the first ``rows`` rows of a folder, in chunks of so much memory."""
+    """What one process fits: ``name`` of `CASES`, the first ``rows`` rows of a folder, in chunks of so much memory.
+
+    The system's ``cache`` holds what was read of them, or is emptied of it before each turn that is timed.
+    """
 
     name: str
     folder: str
     rows: int
     memory: str
     repeat: int
+    cache: str = "warm"
 
     def data(self) -> Data:
         """Open the rows, four in five to train, which reads and checks them."""
@@ -125,8 +129,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--cases", nargs="+", choices=CASES, default=CASES, help="what to fit (default: both)")
     parser.add_argument("--memory", default="512 MB", metavar="SIZE", help="of the chunks (default: 512 MB)")
     parser.add_argument("--folder", metavar="DIR", help="where to write the rows (default: the temporary folder)")
+    cache = "whether the system's cache has the rows, or they come from the disk (default: warm)"
+    parser.add_argument("--cache", choices=("warm", "cold"), default="warm", help=cache)
     parser.add_argument("--keep", action="store_true", help="leave the rows there")
-    parser.add_argument("--repeat", type=positive, default=3, metavar="N", help="iterations timed (default: 3)")
+    parser.add_argument("--repeat", type=positive, default=3, metavar="N", help="turns timed (default: 3)")
     more = "then fit the weighted rows with so many workers of dask, such as 1 2"
     parser.add_argument("--workers", nargs="+", type=positive, default=(), metavar="W", help=more)
     parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures to this file too")
@@ -146,12 +152,12 @@ def run(args: argparse.Namespace) -> int:
         print(_COLUMNS.format(*_HEAD))
         for name in args.cases:
             for rows in _sizes(args.rows):
-                found.append(_in_a_process(Case(name, folder, rows, args.memory, args.repeat)))
+                found.append(_in_a_process(Case(name, folder, rows, args.memory, args.repeat, args.cache)))
                 print(_line(found[-1]), flush=True)
         if args.workers:
             case = Case("weighted", folder, args.rows, args.memory, args.repeat)
             shared = with_workers(case.recipe(args.columns), case.data(), args.memory, args.workers, args.repeat)
-    print(f"\n{_report(found)}")
+    print(f"\n{_report(found, args.cache)}")
     if shared:
         print(f"\n{table(shared)}")
     if args.json is not None:
@@ -159,7 +165,7 @@ def run(args: argparse.Namespace) -> int:
         slopes = {name: slope([fitted for fitted in found if fitted.case == name]) for name in args.cases}
         goals = {"ratio": RATIO, "memory": MEMORY}
         more = {"slopes": slopes, "workers": [asdict(one) for one in shared]}
-        write_figures(args.json, {"machine": machine, "goals": goals, "rows": rows_of, **more})
+        write_figures(args.json, {"machine": machine, "cache": args.cache, "goals": goals, "rows": rows_of, **more})
     return 0
 
 
@@ -211,13 +217,24 @@ def fit_alone(case: Case) -> Fitted:
         return problem
 
     first, _, problem = timed(begin)
-    iterations = []
-    for number in range(case.repeat):
-        omega = {name: value + 0.01 * (number + 1) for name, value in problem.init().items()}
-        iterations.append(timed(partial(_iteration, problem, omega))[0])
+    numbers = count(1)
+
+    def iteration() -> Omega:
+        by = 0.01 * next(numbers)
+        return _iteration(problem, {name: value + by for name, value in problem.init().items()})
+
+    for _ in range(2):
+        iteration()
     memory = peak_memory() - imported
-    T, V = (reading(split.inputs) for split in (data.train, data.validation))
-    sums = products(problem, data, case.name == "weighted")
+    found, everything, once = products(problem, data, case.name == "weighted")
+    works = {"iteration": iteration, "T": reading(data.train.inputs), "V": reading(data.validation.inputs)}
+    works |= {name: work for name, (_, work) in (found | everything | once).items()}
+    # In turns: what slows a machine down for a while then slows down all that is compared.
+    times = take_turns(
+        works, case.repeat, before=partial(forget, case.folder) if case.cache == "cold" else lambda: None
+    )
+    seconds = {name: taken.median for name, taken in times.items()}
+    product, sums, formed = (sum(by * seconds[name] for name, (by, _) in w.items()) for w in (found, everything, once))
     weighs = 2 if case.name == "weighted" else 0  # passes over the training rows
     return Fitted(
         case=case.name,
@@ -226,11 +243,11 @@ def fit_alone(case: Case) -> Fitted:
         memory=memory,
         check=check,
         first=first,
-        iteration=median(iterations),
-        reading=weighs * T + V,
-        product=sums["products"],
-        sums=sums["all"],
-        once=(T + V, sums["once"]),
+        iteration=seconds["iteration"],
+        reading=weighs * seconds["T"] + seconds["V"],
+        product=product,
+        sums=sums,
+        once=(seconds["T"] + seconds["V"], formed),
     )
 
 
@@ -262,7 +279,7 @@ def slope(found: list[Fitted]) -> float:
     return float(np.polyfit(rows, seconds, 1)[0])
 
 
-def _report(found: list[Fitted]) -> str:
+def _report(found: list[Fitted], cache: str) -> str:
     cases = dict.fromkeys(fitted.case for fitted in found)
     slopes = ", ".join(f"{name} {slope([fitted for fitted in found if fitted.case == name]):.2f}" for name in cases)
     last = {name: [fitted for fitted in found if fitted.case == name][-1] for name in cases}
@@ -270,6 +287,7 @@ def _report(found: list[Fitted]) -> str:
     memories = ", ".join(f"{name} {fitted.memory / 1e6:.0f} MB" for name, fitted in last.items())
     return "\n".join(
         [
+            f"Iterations, reading and products are medians of turns they took, rows in a {cache} cache of the system.",
             "check: opens the data, reading every row once. first: the first F, with what is formed once.",
             "iteration: a further F and its gradient. reading: its passes read. products: with features in memory.",
             "ratio: iteration by the larger of both. sums: all that it adds up of such rows, the loss and slopes too.",

@@ -65,11 +65,17 @@ def timed(work: Callable[[], T]) -> tuple[float, float, T]:
     return time.perf_counter() - wall, time.process_time() - cpu, result
 
 
-def take_turns(works: Mapping[str, Callable[[], object]], repeat: int, *, again: bool = False) -> dict[str, Times]:
+def take_turns(
+    works: Mapping[str, Callable[[], object]],
+    repeat: int,
+    *,
+    again: bool = False,
+    before: Callable[[], object] = lambda: None,
+) -> dict[str, Times]:
     """Run every piece of work once, untimed, then all of them ``repeat`` times in turns.
 
     With ``again`` each turn does its work twice and times the second: as in a run, what it works on is then in the
-    processor's cache as far as it fits.
+    processor's cache as far as it fits. What is done ``before`` each turn is not timed.
 
     Examples
     --------
@@ -83,6 +89,7 @@ def take_turns(works: Mapping[str, Callable[[], object]], repeat: int, *, again:
     taken: dict[str, list[tuple[float, float]]] = {name: [] for name in works}
     for _ in range(repeat):
         for name, work in works.items():
+            before()
             if again:
                 work()
             taken[name].append(timed(work)[:2])
