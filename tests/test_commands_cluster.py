@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import signal
 import subprocess
@@ -109,6 +110,26 @@ def test_a_full_disk_is_told_before_anything_is_copied(words, tmp_path, command,
     assert f"{tmp_path / 'copies'} has no room for the training rows" in error
     assert "Traceback" not in error
     assert list((tmp_path / "copies").iterdir()) == []
+
+
+def test_a_disk_that_is_full_at_the_end_leaves_the_checkpoint_to_go_on_from(
+    words, tmp_path, command, monkeypatch
+) -> None:
+    more = [*parquet(tmp_path), "--engine", "chunks"]
+    with monkeypatch.context() as patched:
+
+        def full(run, folder):
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+        patched.setattr(lsat.Run, "save", full)
+        code, _, error = command(*words, *more)
+    assert code == 1
+    assert f"The run could not be written to {tmp_path / 'run'}: [Errno 28] No space left on device. Make room" in error
+    assert f"--resume {tmp_path / 'run'}" in error
+    assert "Traceback" not in error
+    code, _, error = command("tune", "--resume", str(tmp_path / "run"), *words[2:4], *parquet(tmp_path))
+    assert code == 0, error
+    assert lsat.Run.load(tmp_path / "run").iterates[-1].objective == pytest.approx(expected(), rel=1e-6)
 
 
 @pytest.mark.slow

@@ -211,9 +211,23 @@ def stop_on_interrupt(tuning: Run) -> Iterator[None]:
 
 
 def write(tuning: Run, folder: Path) -> None:
-    """Write the run's folder and print its summary."""
+    """Write the run's folder and print its summary.
+
+    Raises
+    ------
+    CommandError
+        When it cannot be written, as on a full disk; what was kept there as the run went on is left.
+    """
     with user_input():
-        tuning.save(folder)
+        try:
+            tuning.save(folder)
+        except OSError as error:
+            kept = any(folder.glob("checkpoint*"))
+            rest = f"; go on from its last checkpoint with --resume {folder}" if kept else ", and run it again"
+            sentence = (
+                f"The run could not be written to {folder}: {error}. Make room there, or mend what is wrong{rest}."
+            )
+            raise CommandError(sentence, FAILURE) from error
         print(summary(tuning, tuning.model, {"curves": write_curves(tuning, folder)}))
 
 
