@@ -57,8 +57,8 @@ def _offered(values: Tensor, count: int, falling: bool, keep: Tensor | None) -> 
         last = keys.topk(count, largest=False, sorted=False).values.amax()
         rows = rows[~(keys > last)]
     rows = rows[_in_order(values[rows], falling)[:count]]
-    head = torch.tensor([[float(len(values))], [0.0]])
-    return torch.cat([head.double(), torch.stack([values[rows].double(), rows.double()])], 1)
+    head = torch.tensor([[float(len(values))], [0.0]], dtype=torch.float64)
+    return torch.cat([head, torch.stack([values[rows].double(), rows.double()])], 1)
 
 
 def counts(values: ByRow, edges: np.ndarray, keep: ByRow | None = None) -> np.ndarray:
