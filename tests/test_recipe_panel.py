@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import threading
 from collections.abc import Iterator
 
@@ -235,6 +236,20 @@ def test_what_is_wrong_is_said_where_it_stands(old, new, words, line, changes: l
     assert (view.draft, changes) == (text, [])
     view.revert()
     assert (view.draft, view.problem, view.line) == (view.json, "", 0)
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_an_emptied_text_says_what_to_do_and_comes_back(text: str, changes: list) -> None:
+    view = CodeView(RECIPE, changes.append)
+    assert view.problem == ""
+    view.set_state({"draft": text})
+    assert re.search("expected a recipe as JSON; .*Revert", view.problem)
+    view._handle_custom_msg({"command": "apply", "draft": text}, [])
+    assert (view.draft, changes) == (text, [])
+    assert "empty" in view.problem
+    view._handle_custom_msg({"command": "revert"}, [])
+    assert (view.draft, view.problem) == (view.json, "")
+    assert lsat.Recipe.from_json(view.draft) == RECIPE
 
 
 def test_what_somebody_types_stays_when_the_recipe_changes(changes: list) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 import threading
 from typing import Any
 
@@ -12,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from PIL import Image
+from scipy import sparse
 
 import lsat_explorer as lsat
 from lsat_explorer.widgets import WeightBrowser
@@ -596,3 +598,35 @@ def test_a_run_without_a_fit_is_browsed_all_the_same(run: FakeRun, tuned: lsat.R
     assert "could not be predicted" in sent(browser, "_standing")["_standing"]["problem"]
     browser.order = "heaviest"
     assert rows_shown(browser)[0] == int(np.argmax(run.now))
+
+
+@pytest.mark.parametrize("thin", [True, False])
+def test_a_table_says_how_to_have_the_columns_that_show_a_dash(thin: bool) -> None:
+    inputs = sparse.random(60, 20, density=0.2, random_state=0, format="csr")
+    data = lsat.Data.from_arrays(
+        inputs if thin else inputs.toarray(), [i % 2 for i in range(60)], task="classification"
+    )
+    run = lsat.Run(lsat.Recipe(method=lsat.ProximalGradient(max_iterations=1)), data)
+    browser = WeightBrowser(run, order="row")
+
+    def hints() -> list[str]:
+        browser.wait()
+        assert any("“–”" in note for note in shown(browser)["notes"]) == ("predicted" not in shown(browser))
+        return [note.split("“–” ")[1] for note in shown(browser)["notes"] if "“–”" in note]
+
+    assert hints()[0].startswith("until the run has begun: start it")
+    steps = run.steps()
+    next(steps)
+    browser.refresh()
+    assert re.search("press the head", *hints())
+    list(steps)
+    browser.refresh()
+    if thin:
+        assert re.search("a pass over all rows: press the head", *hints())
+        browser.order = "-loss"
+        assert hints() == []
+        browser.order = "row"
+    assert hints() == []  # what was worked out stays
+    browser.order = "label"
+    assert hints() == []
+    browser.close()

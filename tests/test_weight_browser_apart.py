@@ -139,6 +139,12 @@ def test_pages_are_shown_and_turned_without_fetching_the_weights(run: lsat.Run, 
     browser.close()
 
 
+def without_cost(browser: WeightBrowser) -> dict[str, Any]:
+    """What is shown, without what it says of bytes that come and go."""
+    notes = [note for note in browser._shown["notes"] if "a byte per row" not in note]
+    return browser._shown | {"notes": notes}
+
+
 @pytest.mark.parametrize("order", ["lightest", "heaviest", "row", "-label", "feature x20"])
 def test_a_browser_shows_what_it_shows_of_weights_that_are_here(run: lsat.Run, order: str, monkeypatch) -> None:
     there = browsed(run, order=order)
@@ -163,17 +169,50 @@ def test_a_browser_shows_what_it_shows_of_weights_that_are_here(run: lsat.Run, o
             for name, value in choice.items():
                 setattr(browser, name, value)
             browser.wait()
-        assert there._shown == here._shown
+        assert without_cost(there) == here._shown
         assert there._zoom == here._zoom
     for browser in (there, here):
         browser._go_to("training", 20)
     assert there.page == here.page
-    assert there._shown == here._shown
+    assert without_cost(there) == here._shown
     assert there.picture() == here.picture()
     told = "every one of them" in "".join(there._shown["notes"])
     assert told == order.startswith("feature")
     for browser in (there, here):
         browser.close()
+
+
+def carried(browser: WeightBrowser) -> list[str]:
+    """What is said of bytes that come, or go."""
+    said = "".join(note for note in browser._shown["notes"] if "lie with workers" in note)
+    return [
+        way for way, words in (("come", "brings a byte per row here"), ("go", "sends a byte per row")) if words in said
+    ]
+
+
+def test_filters_that_carry_a_byte_a_row_say_so(run: lsat.Run, monkeypatch) -> None:
+    browser = browsed(run, order="lightest", label=3)
+    brought = Brought(monkeypatch)
+    few = min(cut.stop - cut.start for cut in run.problem.parts[0].rows._cuts) / 2
+
+    def costs(**choice: Any) -> list[str]:
+        brought.most = 0
+        for name, value in choice.items():
+            setattr(browser, name, value)
+        browser.wait()
+        assert (brought.most > few) == bool(carried(browser))  # it is said where it is so, and nowhere else
+        return carried(browser)
+
+    middle = float(np.median(run.weights()))
+    assert costs(weights=(None, middle)) == []
+    assert costs(order="row") == ["come"]
+    assert f"{len(run.data.train):,} in all" in "".join(browser._shown["notes"])
+    assert costs(order="heaviest") == []
+    assert costs(verdict="none") == ["go"]
+    assert costs(order="-label") == ["come", "go"]
+    assert costs(weights=None) == ["go"]
+    assert costs(verdict="all") == []
+    browser.close()
 
 
 def test_weights_that_have_changed_are_shown_anew(run: lsat.Run) -> None:

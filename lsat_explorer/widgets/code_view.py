@@ -15,6 +15,8 @@ from lsat_explorer.widgets.shown import looks, script
 
 __all__ = ["CodeView", "cell_source", "line_of"]
 
+_EMPTY = "The text is empty, expected a recipe as JSON; write or paste one, or press Revert to have the last one back."
+
 
 class CodeView(View):
     """A recipe as Python and as JSON. What is typed into the JSON is read as it is typed, and used once it is applied.
@@ -79,8 +81,9 @@ class CodeView(View):
             self._complain(error)
             return
         self._recipe = None  # the same recipe may be written otherwise than it was typed
-        self.draft = self.json = ""
-        self.show(recipe)
+        with self.hold_sync():
+            self.json = self.draft
+            self.show(recipe)
 
     def revert(self) -> None:
         """Take back what was typed."""
@@ -94,7 +97,9 @@ class CodeView(View):
     def _read(self) -> Recipe | None:
         """Return what the text describes, or None and say what is wrong with it."""
         try:
-            recipe = Recipe.from_json(self.draft) if self.draft else None
+            if not self.draft.strip():
+                raise ValueError(_EMPTY)
+            recipe = Recipe.from_json(self.draft)
         except ValueError as error:
             self._complain(error)
             return None

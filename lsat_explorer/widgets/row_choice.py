@@ -79,9 +79,13 @@ class RowChoice(traitlets.HasTraits):
 
     @property
     def _lists_predictions(self) -> bool:
-        """Whether the lines of the rows have a place for what the model predicts, at little cost."""
-        listed = not self._tiles.has_images and self.part != "test" and self._sorting.column not in EXPLAINED
-        return listed and not isinstance(self._tiles.split.inputs, RowsApart)
+        """Whether the lines of the rows have a place for what the model predicts."""
+        return not self._tiles.has_images and self.part != "test" and self._sorting.column not in EXPLAINED
+
+    @property
+    def _apart(self) -> bool:
+        """Whether the rows are not in memory, so that the model says something of them all by a pass over them only."""
+        return isinstance(self._tiles.split.inputs, RowsApart)
 
     @property
     def _asks_columns(self) -> bool:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 import traitlets
 
-from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.widgets.row_columns import Doubts, Told, noise_text, percent, signed
 from lsat_explorer.widgets.row_filters import confusion_counts, in_cell
 from lsat_explorer.widgets.row_findings import Wish
@@ -15,19 +15,13 @@ from lsat_explorer.widgets.row_fits import can_judge, can_predict
 from lsat_explorer.widgets.row_parts import RowParts
 from lsat_explorer.widgets.row_verdicts import RowVerdicts, marked, passing
 from lsat_explorer.widgets.row_weights import Kept
-from lsat_explorer.widgets.row_words import offer, warning
+from lsat_explorer.widgets.row_words import ELSEWHERE, FETCHED, carried, offer, unasked, warning
 from lsat_explorer.widgets.rows import FEATURE, ORDERS, Order, Page, page_of, span_text
 
 __all__ = ["RowPage"]
 
 _AHEAD = 3  # pages at hand beyond the present one
 _MOST_AHEAD = 1_000_000  # bytes of their thumbnails after which no further page is drawn
-_ELSEWHERE = "These rows are not in memory: sort training rows by doubt to have them judged, by a pass over them all."
-
-_FETCHED = (
-    "These rows are not in memory, and what is chosen here takes numbers of every one of them; orders by weight, row "
-    "and label take those of the rows on show alone."
-)
 
 
 class RowPage(RowParts, RowVerdicts):
@@ -109,7 +103,7 @@ class RowPage(RowParts, RowVerdicts):
 
     def _described(self, page: Page, keep: Kept, told: Told) -> dict[str, Any]:
         shown = self._tiles.describe(self._weights, page, keep, told, self._sorting.column)
-        return shown | self._told_beside(page, told) | {"page": page.number, "stamp": self._stamp}
+        return shown | self._told_beside(page, keep, told) | {"page": page.number, "stamp": self._stamp}
 
     def _at_hand(self, number: int) -> tuple[dict[str, Any], bytes]:
         """Return what lies in the slot of a page: that page, or another one that was there before."""
@@ -120,7 +114,7 @@ class RowPage(RowParts, RowVerdicts):
         """Have the next pages at hand on the page; not while a run computes, nor where rows would be fetched for it."""
         with self._lock:
             idle = self._model.at_rest or not can_predict(self.run)
-            if self._moving or not idle or isinstance(self._tiles.split.inputs, RowsApart):
+            if self._moving or not idle or self._apart:
                 return
             keep, size = self._keep(), 0
             for number in range(self.page + 1, self.page + 1 + _AHEAD):
@@ -137,10 +131,8 @@ class RowPage(RowParts, RowVerdicts):
                 if size > _MOST_AHEAD:
                     return
 
-    def _told_beside(self, page: Page, told: Told) -> dict[str, Any]:
+    def _told_beside(self, page: Page, keep: Kept, told: Told) -> dict[str, Any]:
         """Return what a page shows beside what its rows are, as values of JSON."""
-        training = self.part == "training"
-        noise = noise_text(told.effects) if told.effects is not None and self._sorting.column == "effect" else ""
         return {
             "span": self._span(),
             "tuned": self._tuned(),
@@ -148,15 +140,23 @@ class RowPage(RowParts, RowVerdicts):
             "waits": self._shown_order != self._sorting,
             "explains": can_predict(self.run),
             "offer": offer(self.run) if self._tuned() else {},
-            "notes": [note for note in (warning(self.run) if training else "", noise, self._fetched) if note],
+            "notes": [note for note in self._notes(keep, told) if note],
             "verdicts": [marked(self._decided.get(self._tiles.names[place])) for place in page.positions],
         }
 
-    @property
-    def _fetched(self) -> str:
-        """What the choices fetch for all rows, where these are elsewhere; empty where nothing is."""
-        takes = self._asks_model or self._asks_columns or self._sorting.column.startswith(FEATURE)
-        return _FETCHED if takes and isinstance(self._tiles.split.inputs, RowsApart) else ""
+    def _notes(self, keep: Kept, told: Told) -> Iterator[str]:
+        """Yield what is to be said above the rows: what to beware of, what a choice costs, how to have more of it."""
+        column, apart = self._sorting.column, self._apart
+        if self.part == "training":
+            yield warning(self.run)
+        if told.effects is not None and column == "effect":
+            yield noise_text(told.effects)
+        if apart and (self._asks_model or self._asks_columns or column.startswith(FEATURE)):
+            yield FETCHED
+        yield carried(keep.comes and self._shown_order.column != "weight", keep.goes, len(self._weights))
+        comes = self._asks_model or (self._model.at_rest and not apart)
+        if self._lists_predictions and told.predictions is None and not comes:
+            yield unasked(begun=can_predict(self.run), apart=apart)
 
     def _show_looked(self, told: Told) -> None:
         """Show the row that is looked at, with what is known of it and of those behind it."""
@@ -180,7 +180,7 @@ class RowPage(RowParts, RowVerdicts):
         zoom["verdict"] = marked(self._decided.get(self._tiles.names[place]))
         self._reasons_image = reasons.image
         unasked = can_predict(self.run) and self.part != "test" and not self._judges
-        why = {"words": _ELSEWHERE, "groups": []} if unasked else reasons.told
+        why = {"words": ELSEWHERE, "groups": []} if unasked else reasons.told
         self._zoom = zoom | {"reasons": why, "behind": self._other is not None}
 
     @property
@@ -198,10 +198,11 @@ class RowPage(RowParts, RowVerdicts):
             explains, looked = can_predict(self.run), self._looked if self.part != "test" else -1
             closer = explains and looked >= 0 and self.part == "training" and self._model.at_rest and self._judges
             columns = self._asks_columns or closer
+            listed = self._lists_predictions and (renew or (self._model.at_rest and not self._apart))
             wish = Wish(
                 tiles=self._tiles,
                 other=self._other,
-                rows=self._asks_model or (self._lists_predictions and self._model.at_rest),
+                rows=self._asks_model or listed,
                 columns=columns,
                 effects=columns and can_judge(self.run),
                 position=looked,

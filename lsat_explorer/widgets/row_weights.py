@@ -79,6 +79,16 @@ class Kept:
         """The least and the largest finite weight of them."""
         return _ends(self._weights.values[self._mask])
 
+    @property
+    def comes(self) -> bool:
+        """Whether `mask` brings a byte a row here."""
+        return False
+
+    @property
+    def goes(self) -> bool:
+        """Whether the filters send a byte a row to where the weights lie."""
+        return False
+
     def histogram(self, bins: int) -> dict[str, Any]:
         """Return the histogram of all weights and of theirs, as `range_counts` does."""
         return range_counts(self._weights.values, self._mask, bins)
@@ -157,9 +167,19 @@ class KeptApart(Kept):
 
     @cached_property
     def mask(self) -> Mask:
-        """Which rows they are (k,): a byte a row comes here where a range of weights is among the filters."""
+        """Which rows they are (k,)."""
         passing = self._weights.passing(self._code, self._others)
         return passing if self._inside is None else passing & self._inside.numpy()
+
+    @property
+    def comes(self) -> bool:
+        """Whether `mask` brings a byte a row here: it does where a range of weights is among the filters."""
+        return self._inside is not None
+
+    @property
+    def goes(self) -> bool:
+        """Whether the filters send a byte a row to the workers: those do of which this process alone knows."""
+        return self._others is not None
 
     @cached_property
     def _total(self) -> int:

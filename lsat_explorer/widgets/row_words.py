@@ -9,7 +9,53 @@ from lsat_explorer.model.hyper_penalties import HyperPenalty, Sum, SumSquares
 from lsat_explorer.tune.advice import overfitting
 from lsat_explorer.tune.run import Run
 
-__all__ = ["offer", "warning"]
+__all__ = ["ELSEWHERE", "FETCHED", "carried", "offer", "unasked", "warning"]
+
+ELSEWHERE = "These rows are not in memory: sort training rows by doubt to have them judged, by a pass over them all."
+FETCHED = (
+    "These rows are not in memory, and what is chosen here takes numbers of every one of them; orders by weight, row "
+    "and label take those of the rows on show alone."
+)
+
+
+def carried(comes: bool, goes: bool, count: int) -> str:
+    """Return what filters and order carry between here and workers that have the weights; empty where that is nothing.
+
+    Parameters
+    ----------
+    comes : bool
+        Whether a range of weights goes with another order than theirs.
+    goes : bool
+        Whether rows are chosen by what is known here alone, their verdicts or the cells of the confusion matrix.
+    count : int
+        Number of rows.
+
+    Examples
+    --------
+    >>> print(carried(True, False, 70_000))
+    The weights lie with workers: a range of them in this order brings a byte per row here, 70,000 in all; orders by
+    weight bring none.
+    """
+    why = [f"a range of them in this order brings a byte per row here, {count:,} in all; orders by weight bring none"]
+    why = why if comes else []
+    if goes:
+        why.append(
+            f"verdict and confusion cell are known here, so that to filter by them sends a byte per row, {count:,} in "
+            "all, to the workers"
+        )
+    return f"The weights lie with workers: {'; '.join(why)}." if why else ""
+
+
+def unasked(*, begun: bool, apart: bool) -> str:
+    """Return how to have the columns "predicted" and "loss" of a table filled, which show a dash."""
+    if not begun:
+        return "Predicted and loss show “–” until the run has begun: start it."
+    if apart:
+        return (
+            "Predicted and loss show “–” until they are asked for, as that takes a pass over all rows: press the head "
+            "“predicted” or “loss”."
+        )
+    return "Predicted and loss show “–” until the run has ended; press the head of either to have them now."
 
 
 def offer(run: Any) -> dict[str, str]:

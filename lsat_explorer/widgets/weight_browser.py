@@ -220,7 +220,7 @@ class WeightBrowser(Shown, RowPage):
                 self.run = run
                 return
             weights = self._own_weights()
-            if not weights.same(self._weights):
+            if not weights.same(self._weights) or self._shown["explains"] != can_predict(self.run):
                 self._weights = weights
                 self._lay_out()
             self._standing = self._model.standing()
