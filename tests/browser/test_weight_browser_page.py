@@ -136,6 +136,37 @@ def test_rows_are_filtered_and_sorted_by_mouse(notebook: Open) -> None:
     until_says(page, "898 rows")
 
 
+def test_class_confusion_cell_and_brush_filter_together_and_say_where_no_row_is_left(notebook: Open) -> None:
+    page = notebook("rows-together.ipynb", SETUP, SHOW)
+    until_shown(page, 20)
+    view = page.page.locator(BROWSER).first
+    card = view.get_by_role("group", name="Row that is looked at")
+    view.get_by_role("button", name="Confusion").click()
+    view.get_by_role("gridcell", name="given 3, predicted 3", exact=False).click()
+    until_says(page, passing(page, "(g == 3) & (p == 3)"))
+    page.page.mouse.move(*at(page, 0.2))
+    page.page.mouse.down()
+    page.page.mouse.move(*at(page, 0.5), steps=4)
+    page.page.mouse.up()
+    view.get_by_role("button", name="All weights").wait_for()
+    low, high = told(page, "browser.weights")
+    together = passing(page, f"(g == 3) & (p == 3) & (w >= {low or 0}) & (w <= {high or 1e99})")
+    until_says(page, together)
+    classes = view.locator("label", has_text="Class").locator("select")
+    classes.select_option("3")
+    until_told(page, "browser.label", 3)
+    until_says(page, together)
+    assert card.is_visible()
+    classes.select_option("5")
+    view.get_by_text("No row passes these filters.").wait_for()
+    assert not card.is_visible()  # there is nothing to choose, and nothing chosen
+    view.get_by_role("button", name="Show all rows").click()
+    until_says(page, "898 rows")
+    assert card.is_visible()
+    assert told(page, "[browser.label, browser.confusion, browser.weights]") == [None, None, None]
+    assert page.complaints == []
+
+
 def test_everything_is_done_with_keys(notebook: Open) -> None:
     page = notebook("rows-keys.ipynb", SETUP, SHOW)
     until_shown(page)

@@ -67,11 +67,12 @@ function zoomCard(model, clear, judge, reasons) {
     const row = model.get("_zoom"), had = node.contains(document.activeElement) ? document.activeElement : null;
     top.replaceChildren();
     more.replaceChildren();
+    // where no row can be chosen and none is, an empty card would only take room
+    node.hidden = row.position === undefined && !model.get("_shown").positions.length && !model.get("_picked").length;
     if (row.position === undefined) {
-      const some = model.get("_shown").positions.length > 0;
       top.append(dom("div", {
         class: "lsat-browser-wide lsat-muted",
-        text: some ? "Choose a row to see it here. Ctrl or Shift with a click, or with Space, chooses several." : "",
+        text: "Choose a row to see it here. Ctrl or Shift with a click, or with Space, chooses several.",
       }));
     } else {
       const frame = dom("div", { class: "lsat-browser-frame", "aria-hidden": "true" });
