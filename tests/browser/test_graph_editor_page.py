@@ -179,6 +179,10 @@ def test_what_cannot_be_done_is_said_under_the_editor(notebook: Open) -> None:
     replace = page.page.locator(EDITOR).get_by_role("button", name="Replace edges by list")
     replace.click()
     alert.get_by_text("Line 2 joins node 1 to itself: remove it, it penalises nothing.").wait_for()
+    page.page.locator(EDITOR).get_by_role("button", name="Path", exact=True).click()
+    until_drawn(page, 63)
+    assert page.run_code("print(editor._text.count(chr(10)))") == "63"
+    page.wait_for(f"() => document.querySelector('{EDITOR} .lsat-code').textContent.includes('path')")
     assert area.input_value() == "0 1\n1 1\n"  # what was typed is still there to be mended
     area.fill("# mended\n0 1\n1 10\n")
     replace.click()

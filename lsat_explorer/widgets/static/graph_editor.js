@@ -13,6 +13,7 @@ function render({ model, el }) {
     const { stamp, drawn } = guess.note(command, content);
     if (drawn) drawGraph(); // before Python is told: packing the message takes time too
     model.send({ ...content, do: command, stamp });
+    return stamp;
   };
 
   const hint = dom("div", { class: "lsat-muted lsat-editor-hint", text: HINT });
@@ -105,7 +106,7 @@ function render({ model, el }) {
     for (const name of names) due.add(name);
   };
   const watched = [
-    [["_heard"], guess.heard],
+    [["_heard"], () => { guess.heard(); list.heard(); }],
     [["_edges", "_places", "_zoom", "_selected", "_heard"], later("drawGraph")],
     [["_shown", "active"], later("drawGraph", "drawBar", "graphs", "edges", "node", "list")],
     [["_frame"], later("drawGraph", "drawBar", "edges", "selection")], [["_k"], later("edges")],

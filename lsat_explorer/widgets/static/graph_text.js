@@ -7,9 +7,10 @@ const listPanel = (model, tell) => {
   const file = dom("input", {
     type: "file", accept: ".csv,.txt,.tsv,text/*", class: "lsat-sr", tabindex: "-1", "aria-hidden": "true",
   });
-  let typed = false; // what somebody is typing is not overwritten
+  let typed = false; // what somebody has typed is not overwritten before it was taken: it may have to be mended
+  let asked = null; // the stamp of the list that is to be taken
   area.addEventListener("input", () => { typed = true; });
-  const read = (text) => { typed = false; tell("read", { text }); };
+  const read = (text) => { asked = tell("read", { text }); };
   file.addEventListener("change", async () => {
     if (file.files.length) read(await file.files[0].text());
     file.value = "";
@@ -45,5 +46,12 @@ const listPanel = (model, tell) => {
     if (!typed) area.value = model.get("_text");
     code.textContent = model.get("_source");
   };
-  return { node: panel, update };
+  const heard = () => { // Python has answered
+    if (!asked || model.get("_heard") !== asked) return;
+    asked = null;
+    if (model.get("_problem")) return;
+    typed = false;
+    update();
+  };
+  return { node: panel, update, heard };
 };
