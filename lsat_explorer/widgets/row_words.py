@@ -32,12 +32,14 @@ def carried(comes: bool, goes: bool, count: int) -> str:
 
     Examples
     --------
-    >>> print(carried(True, False, 70_000))
-    The weights lie with workers: a range of them in this order brings a byte per row here, 70,000 in all; orders by
-    weight bring none.
+    >>> carried(True, False, 70_000).partition(";")[0]
+    'The weights lie with workers: a range of them in this order brings a byte per row here, 70,000 in all'
     """
-    why = [f"a range of them in this order brings a byte per row here, {count:,} in all; orders by weight bring none"]
-    why = why if comes else []
+    why = []
+    if comes:
+        why.append(
+            f"a range of them in this order brings a byte per row here, {count:,} in all; orders by weight bring none"
+        )
     if goes:
         why.append(
             f"verdict and confusion cell are known here, so that to filter by them sends a byte per row, {count:,} in "
