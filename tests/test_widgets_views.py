@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import re
 import threading
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -22,7 +24,7 @@ from lsat_explorer.model.regularizers import Regularizer
 from lsat_explorer.widgets import Explorer, HyperSliders, LiveTuner
 from lsat_explorer.widgets.base import static
 from lsat_explorer.widgets.cards import TABS, cards, graph_picture
-from lsat_explorer.widgets.facts import difference
+from lsat_explorer.widgets.facts import difference, extremes
 from lsat_explorer.widgets.worker import Activity
 from pieces import examples
 from test_widgets_worker import SOON, until
@@ -731,3 +733,8 @@ def test_a_device_that_is_applied_is_shown_and_one_that_is_chosen_stays(explorer
     explorer.restart()
     explorer.wait(60)
     assert explorer.run.recipe.device == "auto"
+
+
+@pytest.mark.parametrize("weights", [[2.0] * 898, [math.nan] * 898, [math.nan] * 897 + [1.0]])
+def test_weights_that_are_all_alike_or_not_finite_have_no_extremes(data: lsat.Data, weights: list[float]) -> None:
+    assert extremes(data, SimpleNamespace(weights=lambda: np.array(weights))) == (None, [])

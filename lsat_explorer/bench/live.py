@@ -142,15 +142,11 @@ def run(args: argparse.Namespace) -> int:
 def compare(name: str, iterations: int, repeat: int) -> Cost:
     """Run one case bare and live in turns, each first every other time, after one of each that is not timed."""
     problem = prepared(name, iterations)
-    bare, live = [run_bare(problem)], [run_live(problem)]
-    for turn in range(repeat):
-        if turn % 2:
-            live.append(run_live(problem))
-            bare.append(run_bare(problem))
-        else:
-            bare.append(run_bare(problem))
-            live.append(run_live(problem))
-    bare, live = bare[1:], live[1:]
+    passes: dict[Callable[[Problem], Pass], list[Pass]] = {run_bare: [], run_live: []}
+    for turn in range(1 + repeat):
+        for work, taken in list(passes.items())[:: -1 if turn % 2 else 1]:
+            taken.append(work(problem))
+    bare, live = passes[run_bare][1:], passes[run_live][1:]
     return Cost(
         case=name,
         k=len(problem.data.train),

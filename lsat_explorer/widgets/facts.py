@@ -202,7 +202,7 @@ def extremes(data: Any, run: Any) -> tuple[NDArray[np.uint8] | None, list[tuple[
     if data.image_shape is None:
         return None, []
     weights = weights_of(run, lambda: np.zeros(len(data.train), dtype=np.intp))
-    if np.ptp(weights.ends) == 0:
+    if len(set(weights.ends)) < 2:  # all alike, or none is finite
         return None, []
     keep, across = weights.kept(None, -1, None), min(_ACROSS, len(weights) // 2)
     chosen = np.concatenate([keep.page(1, across, falling).positions for falling in (False, True)])
