@@ -43,8 +43,8 @@ def by_qr(problem: lsat.Problem, at: Evaluation) -> tuple[Tensor, lsat.Problem]:
     exact = lsat.Problem(problem.recipe.replace(dtype="float64"), problem.data)
     (train, validation) = exact.parts
     moving = [part.rows.moving({k.removeprefix("featurizer."): v for k, v in at.omega.items()}) for part in exact.parts]
-    X = torch.cat([features for _, features in train.rows.chunks(moving[0])])
-    V = torch.cat([features for _, features in validation.rows.chunks(moving[1])])
+    X = torch.cat([features.clone() for _, features in train.rows.chunks(moving[0])])
+    V = torch.cat([features.clone() for _, features in validation.rows.chunks(moving[1])])
     Y = train.rows.targets.double()
     log_weights = exact.log_weights(at.omega)
     w = torch.ones(len(X), 1, dtype=torch.float64) if log_weights is None else log_weights.exp()[:, None]
@@ -95,7 +95,8 @@ def test_each_policy_against_float64_qr(name):
         assert off < bounds[policy][1], policy
     theta, outcome = problem.coefficients(omega)
     assert outcome.ok
-    final = torch.cat([f for _, f in exact.parts[1].rows.chunks(exact.parts[1].rows.moving(_local(omega)))]) @ theta
+    scored = exact.parts[1].rows
+    final = torch.cat([f @ theta for _, f in scored.chunks(scored.moving(_local(omega)))])
     assert relative(final, predictions) < 2e-5
 
 

@@ -52,7 +52,7 @@ class Exact:
 
     def __init__(self, problem: lsat.Problem, omega: Omega) -> None:
         local = within("featurizer", omega)
-        X, self.V = (torch.cat([f for _, f in p.rows.chunks(p.rows.moving(local))]) for p in problem.parts)
+        X, self.V = (torch.cat([f.clone() for _, f in p.rows.chunks(p.rows.moving(local))]) for p in problem.parts)
         Y, log_weights = problem.parts[0].rows.targets.double(), problem.log_weights(omega)
         w = torch.ones(len(X), 1, dtype=torch.float64) if log_weights is None else log_weights.exp()[:, None]
         identity = torch.eye(X.shape[1], dtype=torch.float64)

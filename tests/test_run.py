@@ -549,6 +549,21 @@ def test_a_heap_is_tidied_no_more_often_than_asked(monkeypatch):
     assert seen == [0]
 
 
+def test_a_heap_is_tidied_at_the_end_of_long_work_alone(monkeypatch):
+    seen = []
+    monkeypatch.setattr("lsat_explorer.engines.heap._trim", lambda: seen.append)
+    now = 0.0
+    monkeypatch.setattr("time.monotonic", lambda: now)
+    heap = Heap(period=1.0)
+    assert not heap.tidy(ended=True)
+    now = 1.0
+    assert heap.tidy()
+    now = 1.5
+    assert not heap.tidy()
+    assert heap.tidy(ended=True)
+    assert seen == [0, 0]
+
+
 def test_a_run_tidies_the_heap(monkeypatch):
     seen = []
     monkeypatch.setattr("lsat_explorer.engines.heap._trim", lambda: seen.append)

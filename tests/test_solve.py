@@ -12,7 +12,7 @@ import torch
 from lsat_explorer import SolveError, least_squares
 from lsat_explorer.solve import Reason
 from lsat_explorer.solve.factor import factorize, solve_factored
-from lsat_explorer.solve.gram import CHUNK, gram, multiply, product
+from lsat_explorer.solve.gram import CHUNK, gram, mirrored, multiply, product, read
 
 
 def problem(k: int = 12, n: int = 4, m: int = 3, seed: int = 0) -> tuple[torch.Tensor, torch.Tensor]:
@@ -134,6 +134,27 @@ def test_products_with_many_rows_leave_no_row_out(rows, m):
     assert torch.allclose(gram(X, weight=weight), X.mT @ (weight[:, None] * X), rtol=1e-10, atol=1e-10)
     E = X[:, :m]
     assert torch.allclose(product(E, X, weight=weight), E.mT @ (weight[:, None] * X), rtol=1e-10, atol=1e-10)
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+def test_rows_are_converted_in_one_place_and_read_where_they_lie(dtype):
+    rows = torch.randn(3 * CHUNK + 5, 3, dtype=dtype)
+    for precise in (False, True):
+        seen = [(some, chunk.data_ptr(), chunk.clone()) for some, chunk in read(rows, precise)]
+        assert torch.equal(torch.cat([chunk for *_, chunk in seen]).to(dtype), rows)
+        assert torch.equal(torch.cat([rows[some] for some, *_ in seen]), rows)
+        if precise and dtype is torch.float32:
+            assert len({place for _, place, _ in seen}) == 1
+        else:
+            assert [place for _, place, _ in seen] == [rows[some].data_ptr() for some, *_ in seen]
+
+
+@pytest.mark.parametrize("n", [0, 1, 111, 113, 250, 885])
+def test_junk_below_the_diagonal_is_gone(n):
+    square = torch.randn(n, n, dtype=torch.float64)
+    exact = square.triu() + square.triu(1).mT
+    square[torch.ones(n, n, dtype=torch.bool).tril(-1)] = math.nan
+    assert torch.equal(mirrored(square), exact)
 
 
 def test_the_factor_scales_by_powers_of_two_without_a_rounding():

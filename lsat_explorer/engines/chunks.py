@@ -155,7 +155,7 @@ class ChunkRows(RowsHere):
         return _sum(part.transposed(part.moving(moving.omega), rows[cut]) for cut, part in self._parts())
 
     def chunks(self, moving: Moving) -> Iterator[tuple[slice, Tensor]]:
-        """Yield rows and their features (chunk, n) in float64, a chunk at a time."""
+        """Yield rows and, until the next, their features (chunk, n) in float64."""
         for cut, part in self._parts():
             for rows, features in part.chunks(part.moving(moving.omega)):
                 yield slice(cut.start + rows.start, cut.start + min(rows.stop, len(part))), features

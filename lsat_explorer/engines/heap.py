@@ -27,16 +27,16 @@ class Heap:
     def __init__(self, period: float = 1.0) -> None:
         self._period = period
         self._due = time.monotonic() + period
+        self._used = False
 
-    def tidy(self) -> bool:
-        """Give back whole free pages if it is time, and return whether it was."""
-        now = time.monotonic()
-        if now < self._due:
+    def tidy(self, *, ended: bool = False) -> bool:
+        """Give back whole free pages if it is time, or work that took longer has ``ended``; return whether it was."""
+        if time.monotonic() < self._due and not (ended and self._used):
             return False
         trim = _trim()
         if trim is not None:
             trim(0)
-        self._due = time.monotonic() + self._period
+        self._due, self._used = time.monotonic() + self._period, True
         return True
 
 

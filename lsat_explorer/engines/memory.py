@@ -10,7 +10,7 @@ from torch import Tensor
 
 from ..model.piece import Omega, prefixed, within
 from ..model.prepared import Block, Prepared
-from ..solve.gram import CHUNK, Rows, add_gram, gram, multiply, product, rows_at_a_time
+from ..solve.gram import Rows, add_gram, gram, multiply, product, read
 from ..solve.precision import Precision
 from .here import RowsHere, Sums
 from .moving import Factors, Moving, pull_back, transformed
@@ -201,13 +201,9 @@ class MemoryRows(RowsHere):
 
     def _predict_read(self, side: Side, theta: Tensor) -> Tensor:
         """Return X θ of rows that are computed, or converted, as they are read."""
-        result, read = theta.new_empty(len(self), theta.shape[1]), rows_at_a_time(self._precise)
-        place = theta.new_empty(read if theta.dtype is not self.dtype else 0, side.shape[1])
-        for start in range(0, len(self), read):
-            self._check()
-            rows = side[start : start + read]
-            rows = rows if rows.dtype is theta.dtype else place[: len(rows)].copy_(rows)
-            torch.mm(rows, theta, out=result[start : start + read])
+        result = theta.new_empty(len(self), theta.shape[1])
+        for some, rows in read(side, self._precise, self._check):
+            torch.mm(rows, theta, out=result[some])
         return result
 
     def transposed(self, moving: Moving, rows: Tensor) -> Tensor:
@@ -217,12 +213,8 @@ class MemoryRows(RowsHere):
         return torch.cat([b.transposed_times(rows) if isinstance(b, Thin) else self._product(b, rows) for b in blocks])
 
     def chunks(self, moving: Moving) -> Iterator[tuple[slice, Tensor]]:
-        """Yield rows and their features (chunk, n) in float64, a chunk at a time."""
-        sides = Side(self._side(moving))
-        for start in range(0, len(self), CHUNK // 2):  # half as many in twice the bytes
-            self._check()
-            rows = slice(start, start + CHUNK // 2)
-            yield rows, sides[rows].double()
+        """Yield rows and, until the next, their features (chunk, n) in float64."""
+        yield from read(Side(self._side(moving)), True, self._check)
 
     def gram(self, moving: Moving, weight: Tensor) -> Tensor:
         """Return Xᵀ diag(``weight``) X (n, n), every product in float64; weights (N,) may have any sign."""

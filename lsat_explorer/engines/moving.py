@@ -18,6 +18,9 @@ __all__ = ["Factors", "Moving", "pull_back", "transformed"]
 Factors = tuple[Tensor, Tensor]
 """A matrix L Rᵀ (N, n_b) as L and R."""
 
+_NUMBERS, _LEAST = 2**17, 512
+"""Numbers of a block that a CPU works on at a time, a part of what its cores keep at hand, and the fewest rows."""
+
 
 @dataclass(frozen=True)
 class Moving:
@@ -31,12 +34,13 @@ def transformed(block: Block, omega: Omega, computed: Tensor, check: Check) -> T
     """Return the features (N, n_b) at ``omega`` from what does not depend on it, chunk by chunk of rows."""
     result = computed.new_empty(0)
     with torch.no_grad():
-        for start in range(0, max(len(computed), 1), READ):
+        height = _rows_at_a_time(computed)
+        for start in range(0, max(len(computed), 1), height):
             check()
-            rows = block.features(omega, computed[start : start + READ])
+            rows = block.features(omega, computed[start : start + height])
             if not start:  # the first chunk tells the width
                 result = rows.new_empty(len(computed), *rows.shape[1:])
-            result[start : start + READ] = rows
+            result[start : start + height] = rows
     return result
 
 
@@ -49,9 +53,10 @@ def pull_back(
     more: keeping what a whole pass needs to go back takes several times their memory.
     """
     total = {name: torch.zeros_like(value) for name, value in omega.items()}
-    for start in range(0, len(computed), READ):
+    height = _rows_at_a_time(computed)
+    for start in range(0, len(computed), height):
         check()
-        rows = slice(start, start + READ)
+        rows = slice(start, start + height)
         seed = sum((left[rows] @ right.mT for left, right in gradient[1:]), gradient[0][0][rows] @ gradient[0][1].mT)
         slope = None if features is None else block.slope(omega, computed[rows], features[rows])
         if slope is not None:
@@ -61,6 +66,13 @@ def pull_back(
         for name, value in _through(block, omega, computed[rows], seed).items():
             total[name] += value
     return total
+
+
+def _rows_at_a_time(computed: Tensor) -> int:
+    """Return how many rows to work on at a time: what comes and goes in large pieces leaves holes in memory."""
+    if computed.device.type != "cpu":
+        return READ
+    return min(max(_NUMBERS // max(computed[:1].numel(), 1), _LEAST), READ)
 
 
 def _through(block: Block, omega: Omega, computed: Tensor, seed: Tensor) -> Omega:

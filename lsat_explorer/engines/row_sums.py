@@ -111,7 +111,7 @@ class RowSums(ABC):
 
     @abstractmethod
     def chunks(self, moving: Moving) -> Iterator[tuple[slice, Tensor]]:
-        """Yield rows and their features (chunk, n) in float64, a chunk at a time."""
+        """Yield rows and, until the next, their features (chunk, n) in float64."""
 
     @abstractmethod
     def gram(self, moving: Moving, weight: Tensor) -> Tensor:

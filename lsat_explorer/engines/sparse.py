@@ -119,7 +119,7 @@ class SparseRows(RowSums):
         return self.transposed(moving, residual)
 
     def chunks(self, moving: Moving) -> Iterator[tuple[slice, Tensor]]:
-        """Yield rows and their features (chunk, n) in float64, a chunk at a time."""
+        """Yield rows and, until the next, their features (chunk, n) in float64."""
         columns, n = self._at(moving), self.shape[0]
         step = max(1, AT_ONCE // max(n, self._rows.shape[1]))
         for start in range(0, len(self), step):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..solve.gram import READ, Check, add_product, add_upper, mirrored, multiply, rows_at_a_time
+from ..solve.gram import READ, Check, add_product, add_upper, mirrored, multiply, read, rows_at_a_time
 from .side import Side
 
 __all__ = ["Stairs"]
@@ -66,7 +66,7 @@ class Stairs:
         total = torch.zeros(n, n, dtype=torch.float64, device=weight.device)
         for rows, step in self._read(precise, check):
             p = step.shape[1]
-            add_upper(total[:p, :p], step, weight[rows], precise)
+            add_upper(total[:p, :p], step, weight[rows])
         total = mirrored(total).index_select(0, self.place)  # by one name: no third of this size at a time
         return total.index_select(1, self.place)
 
@@ -75,7 +75,7 @@ class Stairs:
         total = torch.zeros(left.shape[1], len(self.place), dtype=torch.float64, device=left.device)
         for rows, step in self._read(precise, check):
             mine = total[:, : step.shape[1]]
-            add_product(mine, left.at(rows), step, None if weight is None else weight[rows], precise)
+            add_product(mine, left.at(rows).to(step.dtype), step, None if weight is None else weight[rows])
         return total.index_select(1, self.place)
 
     def times(self, matrix: Tensor) -> Tensor:
@@ -88,14 +88,12 @@ class Stairs:
 
     def _read(self, precise: bool, check: Check) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield numbers of rows (r,), and until the next the rows (r, p) of a step, as many as a product reads."""
-        height = rows_at_a_time(precise)
-        converted = precise and self.steps[0].dtype is not torch.float64
-        # One place for all: copies of growing size would leave holes between what stays.
-        place = self.steps[0].new_empty(height * len(self.place) if converted else 0, dtype=torch.float64)
+        place = None
+        if precise and self.steps[0].dtype is not torch.float64:  # one for all, as large as the widest step asks for
+            place = self.steps[0].new_empty(rows_at_a_time(precise) * len(self.place), dtype=torch.float64)
         for rows, step in self._steps:
-            for some, read in zip(rows.split(height), step.split(height), strict=True):
-                check()
-                yield some, place[: read.numel()].view(read.shape).copy_(read) if converted else read
+            for some, part in read(step, precise, check, place):
+                yield rows[some], part
 
     @property
     def _steps(self) -> Iterator[tuple[Tensor, Tensor]]:

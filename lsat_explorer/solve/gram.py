@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Protocol
 
 import torch
@@ -21,6 +21,7 @@ __all__ = [
     "multiply",
     "padded",
     "product",
+    "read",
     "rows_at_a_time",
 ]
 
@@ -30,8 +31,11 @@ CHUNK = 2048
 READ = 2 * CHUNK
 """Rows read at a time, as a batch of two products."""
 
-_BLOCK = 112
-"""Columns of a block of rows of XᵀX: wider ones form more below the diagonal, narrower ones run at a lower rate."""
+_BLOCK, _EVEN = 112, 16
+"""Columns of a block of rows of XᵀX: wider ones form more below the diagonal, narrower ones run at a lower rate.
+
+Sides are multiples of the second, which fill vector registers.
+"""
 
 _TAME = (2.0**-400, 2.0**400)
 """Sizes of numbers whose squares, and sums of these, are numbers of full precision."""
@@ -76,10 +80,27 @@ def gram(rows: Rows, *, weight: Tensor | None = None, precise: bool = False, che
 
 def add_gram(total: Tensor, rows: Rows, weight: Tensor | None, precise: bool, check: Check = _nothing) -> None:
     """Add the upper triangle of XᵀDX of ``rows`` X (k, n), any number, to a float64 ``total`` (n, n), junk below it."""
-    read = rows_at_a_time(precise)
-    for start in range(0, rows.shape[0], read):
+    for some, chunk in read(rows, precise, check):
+        add_upper(total, chunk, None if weight is None else weight[some])
+
+
+def read(
+    rows: Rows, precise: bool, check: Check = _nothing, place: Tensor | None = None
+) -> Iterator[tuple[slice, Tensor]]:
+    """Yield which rows, and until the next the rows (r, n), as many as a product reads; in float64 when ``precise``.
+
+    What is converted takes one place for all chunks, a float64 ``place`` (≥ r n,) where there is one: copies that come
+    and go leave holes between what stays. ``check`` is called before each and may raise to interrupt.
+    """
+    height = rows_at_a_time(precise)
+    for start in range(0, rows.shape[0], height):
         check()
-        add_upper(total, rows[start : start + read], None if weight is None else weight[start : start + read], precise)
+        some = slice(start, start + height)
+        chunk = rows[some]
+        if precise and chunk.dtype is not torch.float64:
+            place = chunk.new_empty(chunk.numel(), dtype=torch.float64) if place is None else place
+            chunk = place[: chunk.numel()].view(chunk.shape).copy_(chunk)
+        yield some, chunk
 
 
 def column_units(A: Tensor) -> Tensor | None:
@@ -95,9 +116,9 @@ def column_units(A: Tensor) -> Tensor | None:
     return torch.where(wild, torch.where(exponent > -1000, (-exponent).exp2(), 0.0), 1.0)
 
 
-def add_upper(total: Tensor, rows: Tensor, weight: Tensor | None, precise: bool) -> None:
+def add_upper(total: Tensor, rows: Tensor, weight: Tensor | None) -> None:
     """Add the upper triangle of XᵀDX of few ``rows`` X (r, n) to a float64 ``total`` (n, n), junk below it."""
-    chunk = _batch(_in(rows, precise))
+    chunk = _batch(rows)
     scale = None if weight is None else _batch(weight[:, None].to(chunk.dtype))
     # One place for what is scaled, of one size for any n: such of many sizes would leave holes between what stays.
     room = None if scale is None else chunk.new_empty(*chunk.shape[:2], 2 * _BLOCK)
@@ -112,16 +133,16 @@ def add_upper(total: Tensor, rows: Tensor, weight: Tensor | None, precise: bool)
 def mirrored(upper: Tensor) -> Tensor:
     """Return the symmetric matrix (n, n) with this ``upper`` triangle, whose place it takes."""
     for block in _blocks(len(upper)):
-        square = upper[block, block]
-        upper[block, block] = square.triu() + square.triu(1).mT
+        square = upper[block, block].triu_()
+        square += square.triu(1).mT
         upper[block.stop :, block] = upper[block, block.stop :].mT
     return upper
 
 
 def _blocks(n: int) -> list[slice]:
     """Return the columns of XᵀX's blocks of rows."""
-    count = max(1, round(n / _BLOCK))
-    return [slice(n * j // count, n * (j + 1) // count) for j in range(count)]
+    width = max(-(-n // (_EVEN * max(1, round(n / _BLOCK)))), 1) * _EVEN
+    return [slice(start, min(start + width, n)) for start in range(0, n, width)]
 
 
 def product(
@@ -134,20 +155,16 @@ def product(
     if right.shape[1] < left.shape[1]:
         return product(right, left, weight=weight, precise=precise, check=check).mT.contiguous()
     total = torch.zeros(left.shape[1], right.shape[1], dtype=torch.float64, device=left.device)
-    read = rows_at_a_time(precise)
-    for start in range(0, left.shape[0], read):
-        check()
-        chunk = slice(start, start + read)
-        add_product(total, left[chunk], right[chunk], None if weight is None else weight[chunk], precise)
+    for (some, a), (_, b) in zip(read(left, precise, check), read(right, precise), strict=True):
+        add_product(total, a, b, None if weight is None else weight[some])
     return total
 
 
-def add_product(total: Tensor, left: Tensor, right: Tensor, weight: Tensor | None, precise: bool) -> None:
+def add_product(total: Tensor, left: Tensor, right: Tensor, weight: Tensor | None) -> None:
     """Add leftᵀ D right of few rows (r, a) and (r, b) to a float64 ``total`` (a, b)."""
-    a, b = _in(left, precise), _in(right, precise)
     if weight is not None:
-        a = a * weight[:, None].to(a.dtype)
-    for part in _batch(padded(a)).mT @ _batch(b):
+        left = left * weight[:, None].to(left.dtype)
+    for part in _batch(padded(left)).mT @ _batch(right):
         total += part[: len(total)]
 
 
@@ -172,10 +189,6 @@ def multiply(rows: Tensor, matrix: Tensor) -> Tensor:
 def rows_at_a_time(precise: bool) -> int:
     """Return how many rows a product reads: with half as many bytes in float64, which also needs a copy."""
     return READ // 4 if precise else READ
-
-
-def _in(chunk: Tensor, precise: bool) -> Tensor:
-    return chunk.double() if precise else chunk
 
 
 def _batch(rows: Tensor) -> Tensor:

@@ -85,8 +85,8 @@ class Stepping:
         heap = Heap()
         while True:
             for iterate in self._set_out():
-                heap.tidy()
                 last = self._record(iterate)
+                heap.tidy(ended=last.status.final)
                 self._pulling = False
                 yield last
                 self._pulling = True
