@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import math
+from contextlib import nullcontext
+from enum import IntEnum
+from itertools import product
 
 import numpy as np
 import pytest
@@ -12,8 +16,17 @@ from scipy import sparse
 
 import lsat_explorer as lsat
 from lsat_explorer import model
-from lsat_explorer.model.piece import REGISTRY, decode, encode
+from lsat_explorer.model.graph import Graph
+from lsat_explorer.model.losses import Loss
+from lsat_explorer.model.piece import REGISTRY, Piece, decode, encode
 from pieces import ALL, EXAMPLES
+
+
+class Level(IntEnum):
+    """A whole number that has a name."""
+
+    HIGH = 3
+
 
 PUBLIC = {name: getattr(lsat, name) for name in lsat.__all__}
 
@@ -179,3 +192,86 @@ def test_matrix_is_the_same_dense_and_sparse():
         dense.matrix(4)
     with pytest.raises(ValueError, match="R has 3 columns and block 'x' has 4"):
         lsat.Matrix(R, block="x").matrix(4)
+
+
+ANYTHING: tuple[object, ...] = (
+    *(0, 1, 3, 2**31, 2**63 - 1, 2**63, -(2**63), 10**19, 10**20, -(10**30), 10**4000),
+    *(np.int64(3), np.uint64(2**64 - 1), np.float32(0.5), np.float64(0.1), np.bool_(True), np.str_("text")),
+    *((10**30, 1), [10**30, 1], [np.int64(1), 2] * 20, np.array([2**64 - 1, 1], dtype=np.uint64), [np.float64(0.1)]),
+    *("half a \ud800", ["half a \udfff", "b"], "class", Level.HIGH, 0.1, True),
+)
+
+
+def fields_of(kind: type[Piece]) -> list[str]:
+    """The fields of a kind of piece, none where it makes them itself from what it is given."""
+    own = kind is Graph or kind.members_field is not None
+    return [] if own or not dataclasses.is_dataclass(kind) else [f.name for f in dataclasses.fields(kind)]
+
+
+def made(kind: type[Piece], name: str, value: object) -> Piece | None:
+    """A piece with another value in one field, None where it is refused in words of ours."""
+    try:
+        return dataclasses.replace(EXAMPLES[kind.__name__][0], **{name: value})
+    except ValueError as error:
+        return None if "Exceeds the limit" not in str(error) else pytest.fail(f"{name}: {error}")
+
+
+@pytest.mark.parametrize("kind", [kind for kind in REGISTRY.values() if fields_of(kind)])
+def test_whatever_a_piece_accepts_can_be_read_again_from_its_json_and_its_code(kind):
+    for name, value in product(fields_of(kind), ANYTHING):
+        piece = made(kind, name, value)
+        if piece is None:
+            continue
+        text = json.dumps({"format": 1, "loss": encode(piece)}, allow_nan=False, ensure_ascii=False).encode().decode()
+        with nullcontext() if isinstance(piece, Loss) else pytest.raises(ValueError, match=r"^Recipe: loss is"):
+            lsat.Recipe.from_json(text)  # every piece is read before its place is looked at
+        assert decode(json.loads(text)["loss"], "loss") == piece, (name, value)
+        assert eval(repr(piece), dict(PUBLIC)) == piece, (name, value)
+        assert not any(word in repr(piece) for word in ("np.", "Level")), (name, value)
+
+
+@pytest.mark.parametrize("level", [lsat.EarlyStopping(patience=np.int64(3)), lsat.EarlyStopping(patience=Level.HIGH)])
+def test_numbers_of_other_kinds_are_kept_as_those_of_python(level):
+    assert type(level.patience) is int
+    assert level == lsat.EarlyStopping(patience=3)
+    assert encode(level) == {"type": "EarlyStopping", "patience": 3}
+
+
+def test_numbers_of_numpy_make_source_that_runs():
+    recipe = lsat.Recipe(
+        loss=lsat.Huber(np.float64(0.5)),
+        seed=np.int64(3),
+        hyper_penalties={np.str_("regularizer.log_weight"): lsat.SumSquares(np.logspace(-3, 0, 4)[1])},
+    )
+    scope: dict[str, object] = {}
+    exec(recipe.to_source(), scope)
+    assert scope["recipe"] == recipe == eval(repr(recipe), dict(PUBLIC))
+    assert "np." not in recipe.to_source()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: lsat.EarlyStopping(patience=10**20),
+            "EarlyStopping: patience holds a whole number of 67 bits: expected at",
+        ),
+        (lambda: lsat.EarlyStopping(patience=10**5000), "EarlyStopping: patience holds a whole number of 16610 bits"),
+        (
+            lambda: lsat.EarlyStopping(patience=10**18),
+            "EarlyStopping: patience is 10{18}: expected a whole number from 1",
+        ),
+        (lambda: lsat.LBFGS(max_iterations=10**20), "LBFGS: max_iterations holds a whole number of 67 bits"),
+        (lambda: lsat.LBFGS(memory=10**6), "LBFGS: memory is 1000000: expected a whole number from 1 to 1,000"),
+        (lambda: lsat.KFold(folds=10**20), "KFold: folds holds a whole number of 67 bits"),
+        (lambda: lsat.KFold(folds=1), "KFold: folds is 1: expected a whole number from 2"),
+        (lambda: lsat.Chunks(rows=10**20), "Chunks: rows holds a whole number of 67 bits"),
+        (lambda: lsat.MultiStart(starts=10**20), "MultiStart: starts holds a whole number of 67 bits"),
+        (lambda: lsat.Grid(points=10**20), "Grid: points holds a whole number of 67 bits"),
+        (lambda: lsat.GroupWeights([10**30, 1]), "GroupWeights: groups holds a whole number of 100 bits"),
+        (lambda: lsat.Chunks(memory="9" * 400 + " GB"), 'Chunks: memory is .*, expected a size; give it as "512 MB"'),
+    ],
+)
+def test_numbers_that_nothing_has_so_many_of_are_refused_by_name(make, message):
+    with pytest.raises(ValueError, match=f"^{message}"):
+        make()

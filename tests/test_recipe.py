@@ -99,6 +99,18 @@ def smooth(**graph: object) -> str:
         ('{"format": 1, "seed": NaN}', "NaN"),
         (edited(regularizer={"type": "Smooth", "graph": {"type": "Graph", "preset": "gird"}}), "preset 'gird'"),
         (edited(regularizer={"type": "Ridge", "log_weight": 10**400}), "whole number of 401 digits"),
+        (edited(seed=10**19), "whole number of 20 digits: expected at most 19"),
+        (edited(regularizer={"type": "Ridge", "log_weight": -(10**19)}), "whole number of 20 digits: expected at most"),
+        (
+            edited(engine={"type": "Chunks", "memory": "9" * 400 + " GB"}),
+            "engine: Chunks: memory is .* expected a size",
+        ),
+        (edited(format=True), "format is True"),
+        (edited(format=1.0), "format is 1.0"),
+        ('{"format": 1, "seed": 1, "seed": 2}', "The recipe holds 'seed' twice"),
+        ('{"format": 1, "loss": {"type": "Huber", "type": "SquaredError"}}', "The recipe holds 'type' twice"),
+        (edited(hyper_penalties={"half a \ud800": {"type": "Frozen"}}), "no surrogate alone"),
+        (edited(device="half a \ud800"), "device holds .* no surrogate alone"),
         (smooth(preset="gird"), "preset 'gird'"),
         (smooth(preset="grid", arguments=[1e9, 2]), "h is"),
     ],
@@ -113,3 +125,23 @@ def test_a_recipe_of_wrong_pieces_is_refused():
         lsat.Recipe(regularizer=lsat.Identity())
     with pytest.raises(ValueError, match="hyper_penalties"):
         lsat.Recipe(hyper_penalties={"regularizer.log_weight": 0.5})
+
+
+def test_a_hyper_penalty_by_the_name_of_the_kind_of_a_piece_is_refused():
+    with pytest.raises(ValueError, match="hyper_penalties names 'type'"):
+        lsat.Recipe(hyper_penalties={"type": lsat.Frozen()})
+
+
+def test_text_that_begins_with_the_mark_of_its_encoding_is_read():
+    assert lsat.Recipe.from_json("\ufeff" + lsat.Recipe(seed=3).to_json()).seed == 3
+
+
+def test_the_largest_whole_numbers_that_are_accepted_are_read_again():
+    recipe = lsat.Recipe(seed=2**63 - 1, regularizer=lsat.Ridge(log_weight=-(2**63)))
+    assert lsat.Recipe.from_json(recipe.to_json()) == recipe
+
+
+def test_equal_recipes_are_one_key_in_whatever_order_their_hyper_penalties_stand():
+    penalties = {"a": lsat.Frozen(), "b": lsat.Box(-1, 1)}
+    turned = dict(reversed(penalties.items()))
+    assert len({lsat.Recipe(hyper_penalties=penalties), lsat.Recipe(hyper_penalties=turned), lsat.Recipe()}) == 2

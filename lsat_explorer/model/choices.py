@@ -11,7 +11,7 @@ import numpy as np
 from torch import Tensor
 
 from .losses import Loss
-from .piece import REGISTRY, Omega, Piece, register
+from .piece import REGISTRY, Omega, Piece, register, whole
 
 __all__ = ["Criterion", "EarlyStopping", "Fit", "Method", "registered"]
 
@@ -33,8 +33,7 @@ class EarlyStopping(Piece):
     patience: int = 20
 
     def __post_init__(self) -> None:
-        if isinstance(self.patience, bool) or not isinstance(self.patience, int) or self.patience < 1:
-            raise ValueError(f"EarlyStopping: patience is {self.patience!r}, expected a whole number of at least 1.")
+        whole(self.patience, "EarlyStopping: patience", high=10**9)
 
 
 @dataclass(frozen=True)

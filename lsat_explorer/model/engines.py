@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 
 from .cluster import address_of, connected, start
-from .piece import Piece, register
+from .piece import Piece, register, whole
 
 __all__ = ["Chunks", "Dask", "Engine", "Memory"]
 
@@ -55,8 +55,8 @@ class Chunks(Engine):
     memory: str | None = None
 
     def __post_init__(self) -> None:
-        if self.rows is not None and (isinstance(self.rows, bool) or not isinstance(self.rows, int) or self.rows < 1):
-            raise ValueError(f"Chunks: rows is {self.rows!r}, expected a whole number of at least 1.")
+        if self.rows is not None:
+            whole(self.rows, "Chunks: rows", high=10**12)
         if self.memory is not None:
             _bytes(self.memory)
             if self.rows is not None:
@@ -139,6 +139,6 @@ def _bytes(text: str) -> int:
     """Read "512 MB", "1.5 GB" or "2 GiB"."""
     found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([kMG])(i?)B\s*", text) if isinstance(text, str) else None
     size = 0.0 if found is None else float(found[1]) * (1024 if found[3] else 1000) ** (1 + "kMG".index(found[2]))
-    if size < 1:
-        raise ValueError(f'Chunks: memory is {text!r}, expected a size; give it as "512 MB" or "1.5 GB".')
+    if not 1 <= size < 2**63:
+        raise ValueError(f'Chunks: memory is {text!r:.60}, expected a size; give it as "512 MB" or "1.5 GB".')
     return int(size)

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, Field, fields
 from typing import Any, ClassVar, TypeVar
 
+import numpy as np
 import torch
 from torch import Tensor
 
@@ -28,6 +30,9 @@ __all__ = [
 Omega = dict[str, Tensor]
 """Values of hyper-parameters by dotted name, in order."""
 
+DIGITS = 19
+"""Most digits of a whole number in JSON, those of 2⁶³."""
+
 REGISTRY: dict[str, type[Piece]] = {}
 """Every kind of piece by its name in JSON; tests and widgets run over it."""
 
@@ -45,6 +50,14 @@ class Piece:
 
     members_field: ClassVar[str | None] = None
     """The field that holds named members given as keywords, for pieces made of pieces."""
+
+    def __init_subclass__(cls, **rest: Any) -> None:
+        super().__init_subclass__(**rest)
+        if "__post_init__" in cls.__dict__:
+            cls.__post_init__ = _plainly(cls.__dict__["__post_init__"])  # type: ignore[assignment, method-assign]
+
+    def __post_init__(self) -> None:
+        _plainly(lambda piece: None)(self)
 
     def __repr__(self) -> str:
         return self.to_code()
@@ -90,6 +103,51 @@ class Piece:
         return [(f.name, value) for f, value in values if value != _default(f)]
 
 
+def _plainly(check: Callable[[Any], None]) -> Callable[[Any], None]:
+    """Return a piece's own check of fields that are plain values before it, and that JSON can hold."""
+
+    @functools.wraps(check)
+    def checked(piece: Any) -> None:
+        names = {f.name: f"{type(piece).__name__}: {f.name}" for f in _fields(piece)}
+        for field, name in names.items():
+            object.__setattr__(piece, field, plain(getattr(piece, field)))
+            refuse_unwritable(getattr(piece, field), name)
+        check(piece)
+        for field, name in names.items():  # a check makes tuples of arrays
+            refuse_unwritable(getattr(piece, field), name)
+
+    return checked
+
+
+_PLAIN = {int, float, str, bool, type(None)}
+_MADE_PLAIN: tuple[tuple[Any, Callable[[Any], Any]], ...] = (
+    (np.bool_, bool),
+    (int | np.integer, int),
+    (float | np.floating, float),
+    (str, str.__str__),  # of a text that is a choice of an Enum, str(…) is the name of the choice
+)
+
+
+def plain(value: Any) -> Any:
+    """Return a number or text of numpy, or of a kind of its own, as Python's, a list as a tuple; others as they are."""
+    if isinstance(value, tuple | list):
+        return tuple(value) if set(map(type, value)) <= _PLAIN else tuple(map(plain, value))
+    if type(value) in _PLAIN or isinstance(value, Piece):
+        return value
+    return next((make(value) for kind, make in _MADE_PLAIN if isinstance(value, kind)), value)
+
+
+def refuse_unwritable(value: Any, name: str) -> None:
+    """Refuse what could not be read again from JSON: whole numbers of 20 digits, one surrogate of a pair."""
+    if isinstance(value, tuple) and not set(map(type, value)) <= {float}:
+        for item in value:
+            refuse_unwritable(item, name)
+    elif isinstance(value, int) and abs(value) >= 10**DIGITS:
+        raise ValueError(f"{name} holds a whole number of {value.bit_length()} bits: expected at most {DIGITS} digits.")
+    elif isinstance(value, str) and not value.isascii() and any("\ud800" <= sign <= "\udfff" for sign in value):
+        raise ValueError(f"{name} holds {value!r}: expected text, which has no surrogate alone.")
+
+
 def _fields(piece: Any) -> tuple[Field[Any], ...]:
     return fields(piece)
 
@@ -112,6 +170,7 @@ def source(value: Any, prefix: str = "", indent: int | None = None) -> str:
 
 
 def _literal(value: Any) -> str:
+    value = plain(value)
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
     return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' if _plain(value) else repr(value)
@@ -167,6 +226,7 @@ def nearest(name: Any, known: Iterable[str]) -> str:
 
 def number(value: Any, name: str, *, low: float = -math.inf, high: float = math.inf) -> float:
     """Check a real number for a piece's ``__post_init__``; low and high are allowed themselves."""
+    value = plain(value)
     if isinstance(value, bool) or not isinstance(value, int | float) or value != value:
         raise ValueError(f"{name} is {value!r}: expected a number.")
     if isinstance(value, int) and abs(value) > 2**63:
@@ -181,8 +241,11 @@ def number(value: Any, name: str, *, low: float = -math.inf, high: float = math.
 
 def whole(value: Any, name: str, *, low: int = 1, high: int = 10_000_000) -> int:
     """Check a whole number for a piece's ``__post_init__``; low and high are allowed themselves."""
+    value = plain(value)
     if isinstance(value, bool) or not isinstance(value, int) or not low <= value <= high:
-        raise ValueError(f"{name} is {value!r}: expected a whole number from {low} to {high:,}.")
+        large = isinstance(value, int) and abs(value) > 2**63  # of which Python may refuse to show the digits
+        shown = f"a whole number of {value.bit_length()} bits" if large else repr(value)
+        raise ValueError(f"{name} is {shown}: expected a whole number from {low} to {high:,}.")
     return value
 
 

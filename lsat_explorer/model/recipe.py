@@ -13,7 +13,7 @@ from .engines import Chunks, Dask, Engine, Memory
 from .featurizers import Concat, Constant, Scale
 from .hyper_penalties import HyperPenalty
 from .losses import Loss
-from .piece import Piece, decode, encode, nearest, source
+from .piece import DIGITS, Piece, decode, encode, nearest, plain, refuse_unwritable, source, whole
 from .prepared import Featurizer
 from .regularizers import Regularizer, Ridge
 
@@ -97,9 +97,11 @@ class Recipe(Piece):
         for name, penalty in self.hyper_penalties.items():
             if not isinstance(name, str) or not isinstance(penalty, HyperPenalty):
                 raise ValueError(f"Recipe: hyper_penalties[{name!r}] is {penalty!r}, expected a HyperPenalty.")
-        object.__setattr__(self, "hyper_penalties", dict(self.hyper_penalties))
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or not 0 <= self.seed < 2**63:
-            raise ValueError(f"Recipe: seed is {self.seed!r}, expected a whole number from 0 to 2⁶³ − 1.")
+            if name == "type":  # which tells the kind of a piece in JSON
+                raise ValueError("Recipe: hyper_penalties names 'type', expected a name in ω, with its part before it.")
+            refuse_unwritable(name, "Recipe: hyper_penalties")
+        object.__setattr__(self, "hyper_penalties", {plain(name): r for name, r in self.hyper_penalties.items()})
+        whole(self.seed, "Recipe: seed", low=0, high=2**63 - 1)
         if self.dtype not in self.dtypes:
             raise ValueError(f"Recipe: dtype is {self.dtype!r}{nearest(self.dtype, self.dtypes)}")
         if not isinstance(self.engine, Engine):
@@ -108,6 +110,10 @@ class Recipe(Piece):
             object.__setattr__(self, "engine", self.engines[self.engine]())
         if not isinstance(self.device, str) or not self.device.isprintable():
             raise ValueError(f"Recipe: device is {self.device!r}, expected a name such as 'cpu' or 'cuda'.")
+
+    def __hash__(self) -> int:
+        choices = (getattr(self, f.name) for f in fields(self))
+        return hash(tuple(frozenset(item.items()) if isinstance(item, dict) else item for item in choices))
 
     def replace(self, **changes: Any) -> Recipe:
         """Return a copy with other choices."""
@@ -130,18 +136,24 @@ class Recipe(Piece):
         Raises
         ------
         ValueError
-            Naming the key that is wrong: unknown type or key, a value of the wrong kind, NaN, or another format number.
+            Naming the key that is wrong: unknown type or key, one that stands twice, a value of the wrong kind, NaN, or
+            another format number.
         """
         if not isinstance(text, str) or len(text) > _MAX_TEXT:
             raise ValueError("A recipe is JSON text of at most 64 MiB.")
         try:
-            value = json.loads(text, parse_constant=_refuse_constant, parse_int=_whole)
+            value = json.loads(
+                text.removeprefix("\ufeff"),  # the mark that some editors put before a text
+                parse_constant=_refuse_constant,
+                parse_int=_whole,
+                object_pairs_hook=_once,
+            )
         except (json.JSONDecodeError, RecursionError) as error:
             path = f" {text!r} looks like a path: pass the text of that file." if text.strip().endswith(".json") else ""
             raise ValueError(f"The recipe is not readable JSON: {error}.{path}") from error
         if not isinstance(value, dict):
             raise ValueError(f"The recipe is a {type(value).__name__}: expected an object with the recipe's keys.")
-        if value.get("format") != FORMAT:
+        if type(value.get("format")) is not int or value["format"] != FORMAT:
             raise ValueError(f"format is {value.get('format')!r}: this version reads recipes of format {FORMAT}.")
         known = [f.name for f in fields(cls)]
         arguments: dict[str, Any] = {}
@@ -173,9 +185,18 @@ _KINDS: tuple[tuple[str, type, bool], ...] = (
 
 
 def _whole(digits: str) -> int:
-    if len(digits) > 20:
-        raise ValueError(f"The recipe holds a whole number of {len(digits)} digits: expected at most 19.")
+    count = len(digits.removeprefix("-"))
+    if count > DIGITS:
+        raise ValueError(f"The recipe holds a whole number of {count} digits: expected at most {DIGITS}.")
     return int(digits)
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    value = dict(pairs)
+    if len(value) < len(pairs):
+        twice = next(key for place, (key, _) in enumerate(pairs) if key in dict(pairs[:place]))
+        raise ValueError(f"The recipe holds {twice!r} twice in one object: expected each key once.")
+    return value
 
 
 def _refuse_constant(name: str) -> float:

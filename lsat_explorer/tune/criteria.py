@@ -11,7 +11,7 @@ from torch import Tensor
 from ..model.choices import Criterion, Fit
 from ..model.data_weights import positive
 from ..model.losses import Loss, SquaredError
-from ..model.piece import Omega, register
+from ..model.piece import Omega, register, whole
 
 __all__ = ["GCV", "Counted", "HeldOut", "KFold", "LeaveOneOut"]
 
@@ -67,8 +67,7 @@ class KFold(Criterion):
     by_row = True
 
     def __post_init__(self) -> None:
-        if isinstance(self.folds, bool) or not isinstance(self.folds, int) or self.folds < 2:
-            raise ValueError(f"KFold: folds is {self.folds!r}, expected a whole number of at least 2.")
+        whole(self.folds, "KFold: folds", low=2, high=10**9)
 
     def parts(self, targets: Tensor, classifies: bool, seed: int) -> list[np.ndarray]:
         """Return the rows of each fold."""

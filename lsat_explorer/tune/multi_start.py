@@ -12,7 +12,7 @@ import numpy as np
 import torch
 
 from ..model.choices import Method
-from ..model.piece import Omega, number, prefixed, register, tensor, within
+from ..model.piece import Omega, number, prefixed, register, tensor, whole, within
 from .descent import start_iterate
 from .iterate import Iterate, Memory, Status, packed, recalling, unpacked
 from .iterates import less
@@ -115,8 +115,7 @@ class MultiStart(Method):
     def __post_init__(self) -> None:
         if not isinstance(self.method, Method) or isinstance(self.method, MultiStart | Grid):
             raise ValueError(f"MultiStart: method is {self.method!r}, expected a local method such as LBFGS().")
-        if isinstance(self.starts, bool) or not isinstance(self.starts, int) or self.starts < 1:
-            raise ValueError(f"MultiStart: starts is {self.starts!r}, expected a whole number of at least 1.")
+        whole(self.starts, "MultiStart: starts")
         number(self.spread, "MultiStart: spread", low=0.0)
 
     @property
@@ -233,8 +232,7 @@ class Grid(Method):
         number(self.high, "Grid: high")
         if not self.low < self.high:
             raise ValueError(f"Grid from {self.low!r} to {self.high!r}: expected low < high.")
-        if isinstance(self.points, bool) or not isinstance(self.points, int) or self.points < 2:
-            raise ValueError(f"Grid: points is {self.points!r}, expected a whole number of at least 2.")
+        whole(self.points, "Grid: points", low=2)
 
     @property
     def max_iterations(self) -> int:

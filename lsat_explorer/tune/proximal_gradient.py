@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from ..model.choices import Method
-from ..model.piece import Omega, number, register
+from ..model.piece import Omega, number, register, whole
 from .descent import Change, descend
 from .iterate import Iterate, Memory
 
@@ -33,9 +33,7 @@ class _Descent(Method):
         if self.step is not None:
             number(self.step, f"{name}: step", low=1e-300)
         number(self.tolerance, f"{name}: tolerance", low=0.0)
-        count = self.max_iterations
-        if isinstance(count, bool) or not isinstance(count, int) or not 0 <= count <= 10**9:
-            raise ValueError(f"{name}: max_iterations is {count!r}, expected a whole number from 0 to 10⁹.")
+        whole(self.max_iterations, f"{name}: max_iterations", low=0, high=10**9)
 
     def iterates(self, problem: Problem, omega: Omega | None = None, memory: Memory | None = None) -> Iterator[Iterate]:
         """Yield the solved starting point, then one iterate a step; the last has a final status."""

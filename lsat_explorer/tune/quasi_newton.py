@@ -14,7 +14,7 @@ import numpy as np
 import torch
 
 from ..model.choices import Method
-from ..model.piece import Omega, number, prefixed, register, within
+from ..model.piece import Omega, number, prefixed, register, whole, within
 from ..solve.precision import SINGLE
 from .coordinates import Coordinates
 from .descent import Point, describe, restated, sharpened, start_iterate
@@ -63,10 +63,8 @@ class LBFGS(Method):
 
     def __post_init__(self) -> None:
         number(self.tolerance, "LBFGS: tolerance", low=0.0)
-        for name, least in (("max_iterations", 0), ("memory", 1)):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
-                raise ValueError(f"LBFGS: {name} is {value!r}, expected a whole number of at least {least}.")
+        whole(self.max_iterations, "LBFGS: max_iterations", low=0, high=10**9)
+        whole(self.memory, "LBFGS: memory", high=1000)  # scipy takes room for its square
 
     def iterates(self, problem: Problem, omega: Omega | None = None, memory: Memory | None = None) -> Iterator[Iterate]:
         """Yield the solved starting point, then one iterate an evaluation; the last has a final status."""
