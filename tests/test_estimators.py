@@ -300,3 +300,23 @@ def test_a_run_that_ends_too_soon_warns(diabetes):
     with pytest.warns(ConvergenceWarning, match="raise max_iterations"):
         model = lsat.TunedLeastSquaresRegressor(recipe).fit(*diabetes)
     assert model.n_iter_ == 1
+
+
+@pytest.mark.parametrize("hidden", ["X", "y", "sample_weight"])
+@pytest.mark.parametrize("estimator", [lsat.TunedLeastSquaresRegressor, lsat.TunedLeastSquaresClassifier])
+def test_what_a_mask_hides_is_not_fitted(estimator, hidden, wine):
+    X, y = (part.to_numpy() for part in wine)
+    given = {"X": X, "y": y, "sample_weight": np.ones(len(y))}
+    open_ones = {name: np.ma.masked_array(part, mask=np.zeros(part.shape)) for name, part in given.items()}
+    first = np.zeros(given[hidden].shape, dtype=bool)
+    first[2] = True
+    model = estimator(lsat.Recipe(method=lsat.LBFGS(max_iterations=2)))
+    with pytest.raises(ValueError, match=rf"^{hidden} .*row 2"):
+        model.fit(**{**given, hidden: np.ma.masked_array(given[hidden], mask=first)})
+    with pytest.warns(ConvergenceWarning):
+        found = model.fit(**open_ones).predict(open_ones["X"])
+    with pytest.warns(ConvergenceWarning):
+        np.testing.assert_array_equal(found, model.fit(**given).predict(X))
+    if hidden == "X":
+        with pytest.raises(ValueError, match=r"^X .*row 2"):
+            model.predict(np.ma.masked_array(X, mask=first))

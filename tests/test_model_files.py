@@ -180,3 +180,52 @@ def test_a_device_that_is_not_there_is_refused_as_in_a_recipe(device):
     with pytest.raises(ValueError, match=f"^Device '{device}' is not available: choose one of cpu"):
         lsat.FittedModel.load(OLD, device=device)
     assert lsat.FittedModel.load(OLD, device="auto").theta.device.type in ("cpu", "cuda")
+
+
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.array([5, 2**63 + 1], dtype=np.uint64),
+        np.array([5, 2**63], dtype=np.uint64),
+        [("a", 1), ("b", 2)],
+        [("a",), ("b", 2)],
+        [2**70, 1],
+        ["a\0", "b"],
+        [b"a", b"b"],
+        [0.5, 1.5],
+        [False, True],
+    ],
+    ids=repr,
+)
+def test_labels_are_predicted_as_they_came(labels):
+    X = np.random.default_rng(0).normal(size=(80, 2))
+    y = np.empty(80, dtype=object)
+    for row, place in enumerate((X[:, 0] > 0).astype(int)):
+        y[row] = labels[place]
+    y = y.astype(labels.dtype) if isinstance(labels, np.ndarray) else y
+    model = lsat.tune(
+        lsat.Recipe(method=QUICK), lsat.Data.from_arrays(X, y, task="classification"), progress=False
+    ).model
+    found = model.predict(X)
+    assert found.shape == (80,)
+    assert set(found.tolist()) == set(y.tolist())
+    assert {type(label) for label in found.tolist()} == {type(label) for label in y.tolist()}
+    assert np.mean([ours == theirs for ours, theirs in zip(found.tolist(), y.tolist(), strict=True)]) > 0.8
+
+
+def test_numbers_beyond_those_of_training_are_refused_by_place():
+    X = np.random.default_rng(0).normal(size=(40, 3))
+    model = lsat.tune(lsat.Recipe(method=QUICK), lsat.Data.from_arrays(X, X.sum(1)), progress=False).model
+    X[2, 1] = 1.7e308
+    words = (
+        r"X has 1\.7e\+308 at row 2, column 1 \('x1'\), expected numbers of at most 1e\+100 in size; divide them by a"
+    )
+    for ask in (model.predict, lambda rows: lsat.Data.from_arrays(rows, X.sum(1))):
+        with pytest.raises(
+            ValueError, match=r"1\.7e\+308 at row 2.* expected numbers of at most 1e\+100 in size; divide"
+        ):
+            ask(X)
+    with pytest.raises(ValueError, match=words):
+        model.predict(X)
+    X[2, 1] = 1e100
+    assert np.isfinite(model.predict(X)).all()

@@ -81,6 +81,17 @@ def test_labels_are_the_users(labels, tmp_path):
     assert lsat.Recipe.from_json(said["recipe"]) == model.recipe
 
 
+@pytest.mark.parametrize("labels", [[("a", 1), ("b", 2)], [5, 2**63 + 1]], ids=str)
+def test_labels_that_onnx_cannot_hold_are_refused(labels, tmp_path):
+    X = RANDOM.normal(size=(60, 2))
+    y = np.empty(60, dtype=object)
+    for row, place in enumerate(X[:, 0] > 0):
+        y[row] = labels[int(place)]
+    model = moved(lsat.Identity(), lsat.Data.from_arrays(X, y, task="classification"))
+    with pytest.raises(ValueError, match="cannot be written as ONNX: use strings or numbers"):
+        model.to_onnx(tmp_path / "model.onnx")
+
+
 def test_a_block_without_a_form_is_named(tmp_path):
     data = make_data()
     featurizer = lsat.Concat(x=lsat.Identity(), curve=lsat.Chain(lsat.Scale(), lsat.Spline(knots=2)))

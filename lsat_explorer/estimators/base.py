@@ -201,7 +201,9 @@ def read_weights(sample_weight: Any, X: Any) -> tuple[np.ndarray | None, Any]:
     if sample_weight is None:
         return None, slice(None)
     with explained_weights(sample_weight):
-        weights = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        weights = _check_sample_weight(
+            readable(sample_weight, "sample_weight"), X, dtype=np.float64, ensure_non_negative=True
+        )
     kept = weights > 0
     if kept.sum() < 2:
         raise ValueError(

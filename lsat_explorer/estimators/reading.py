@@ -102,15 +102,24 @@ def _look_at_weights(sample_weight: Any) -> None:
 def readable(X: Any, what: str = "X") -> Any:
     """Return what scikit-learn reads: a tensor as an array, a frame whose names are of several types with their texts.
 
+    A masked array that hides nothing is the array below it.
+
     Anything else is returned as it is.
 
     Raises
     ------
     ValueError
-        For a tensor that is sparse or holds no numbers.
+        For a tensor that is sparse or holds no numbers, and for a masked array that hides an entry.
     """
     if isinstance(X, torch.Tensor):
         return plain(X, what)
+    if isinstance(X, np.ma.MaskedArray):  # of which scikit-learn would take what is hidden
+        if np.ma.is_masked(X):
+            row = int(np.argwhere(np.ma.getmaskarray(X))[0][0])
+            raise ValueError(
+                f"{what} hides an entry in row {row}, expected none hidden; drop or fill in such rows first"
+            )
+        return X.data
     columns = getattr(X, "columns", None)
     if columns is None or not hasattr(X, "set_axis") or len({isinstance(name, str) for name in columns}) < 2:
         return X

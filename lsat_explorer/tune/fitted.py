@@ -16,7 +16,7 @@ from torch import Tensor
 from ..data.categories import in_order
 from ..data.foreign import frame_of
 from ..data.sparse_rows import RowsSparse, check_entries, read_sparse
-from ..data.tables import numbers, plain
+from ..data.tables import check_finite, fitting, numbers, plain
 from ..data.whole_file import whole_file
 from ..engines.devices import resolve_device
 from ..engines.sparse import outputs
@@ -27,7 +27,7 @@ from ..model.recipe import Recipe
 from .coefficients import coefficients
 from .column_names import in_words
 from .model_file import FORMAT, read_model
-from .to_onnx import write_onnx
+from .to_onnx import label_table, write_onnx
 
 if TYPE_CHECKING:
     import pandas
@@ -109,8 +109,8 @@ class FittedModel:
         Raises
         ------
         ValueError
-            When X is not (N, d), holds an infinity, or a NaN where the model has no `fill`; when a frame lacks a
-            column, has another, or a text that is in no name of an input.
+            When X is not (N, d), holds an infinity, a number beyond 1e100 in size, or a NaN where the model has no
+            `fill`; when a frame lacks a column, has another, or a text that is in no name of an input.
         """
         matrix = X.matrix if isinstance(X, RowsSparse) else read_sparse(X, "X")
         if matrix is not None:
@@ -131,7 +131,7 @@ class FittedModel:
         scores = self.decision_function(X)
         if self.classes is None:
             return scores[:, 0] if scores.shape[1] == 1 else scores
-        return np.asarray(self.classes)[scores.argmax(1)]
+        return np.asarray(label_table(self.classes)[scores.argmax(1)])
 
     def predict_proba(self, X: Any) -> np.ndarray:
         """Return softmax(e^τ φ(u)ᵀθ) (N, m), the classes' probabilities under the cross-entropy loss.
@@ -156,9 +156,11 @@ class FittedModel:
         rows = np.array(array, dtype=np.float32 if array.dtype == np.float32 else np.float64)
         if self.fill is not None:
             rows = np.where(np.isnan(rows), np.array(self.fill, dtype=rows.dtype), rows)
-        bad = np.argwhere(~np.isfinite(rows))
-        if len(bad):
-            row, column = bad[0]
+        fits = fitting(rows)
+        if not fits.all():
+            row, column = np.argwhere(~fits)[0]
+            if np.isfinite(rows[row, column]):  # so large that features of it may be none
+                check_finite(rows[[row]], "X", np.array([row]), self.feature_names)
             raise ValueError(f"X holds {rows[row, column]} in row {row}, column {self.feature_names[column]!r}.")
         return torch.from_numpy(rows)
 

@@ -29,7 +29,7 @@ from ..model.prepared import Featurizer
 if TYPE_CHECKING:
     from .fitted import FittedModel
 
-__all__ = ["write_onnx"]
+__all__ = ["label_table", "write_onnx"]
 
 _OPSET, _IR = 17, 8
 State = dict[str, Tensor]
@@ -91,6 +91,19 @@ def write_onnx(model: FittedModel, path: str | os.PathLike[str], dtype: str) -> 
         onnx.save_model(whole, os.fspath(file))
 
 
+def label_table(classes: tuple[Any, ...]) -> np.ndarray:
+    """Return labels as an array (m,), of objects where no type of numpy holds them as they are: tuples, ints ≥ 2⁶³."""
+    table = np.empty(len(classes), dtype=object)
+    for place, label in enumerate(classes):  # numpy would spread out a tuple
+        table[place] = label
+    labels = [label.item() if isinstance(label, np.generic) else label for label in classes]
+    if all(isinstance(label, bool | int | float | str | bytes) for label in labels):
+        kept = np.asarray(labels)
+        if kept.tolist() == labels and set(map(type, kept.tolist())) <= set(map(type, labels)):
+            return kept
+    return table
+
+
 def _outputs(graph: _Graph, scores: str, model: FittedModel) -> list[tuple[str, int, list[Any]]]:
     """Add what the model gives; return name, type and shape of each."""
     from onnx import TensorProto
@@ -102,7 +115,7 @@ def _outputs(graph: _Graph, scores: str, model: FittedModel) -> list[tuple[str, 
             return [("prediction", TensorProto.DOUBLE, ["N", m])]
         graph.node("Squeeze", scores, np.array([1]), name="prediction")
         return [("prediction", TensorProto.DOUBLE, ["N"])]
-    labels = np.asarray(model.classes)
+    labels = label_table(model.classes)
     kinds: dict[str, tuple[int, Any]] = {
         "b": (TensorProto.BOOL, np.bool_),
         "i": (TensorProto.INT64, np.int64),
