@@ -7,6 +7,7 @@ import itertools
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import warnings
@@ -144,3 +145,46 @@ def test_what_a_killed_process_has_left_of_a_file_is_removed_and_that_of_a_livin
     with whole_file(tmp_path / "a.txt") as file:
         file.write_text("whole")
     assert sorted(tmp_path.iterdir()) == sorted([tmp_path / "a.txt", *others])
+
+
+def test_a_link_stays_and_what_it_leads_to_is_written(tmp_path):
+    (tmp_path / "far").mkdir()
+    (tmp_path / "far" / "a.txt").write_text("old")
+    (tmp_path / "link.txt").symlink_to(Path("far", "a.txt"))
+    (tmp_path / "new.txt").symlink_to(Path("far", "b.txt"))
+    (tmp_path / "lost.txt").symlink_to(Path("none", "c.txt"))
+    for name in ("link.txt", "new.txt"):
+        with whole_file(tmp_path / name) as file:
+            file.write_text(name)
+        assert (tmp_path / name).is_symlink()
+    assert {path.name: path.read_text() for path in (tmp_path / "far").iterdir()} == {
+        "a.txt": "link.txt",
+        "b.txt": "new.txt",
+    }
+    with pytest.raises(FileNotFoundError, match=r"^there is no folder .*none to write c.txt in; make it first$"):
+        whole_file(tmp_path / "lost.txt").__enter__()
+
+
+@pytest.mark.skipif(os.name != "posix", reason="there are no named pipes")
+def test_what_is_there_and_no_file_is_refused_and_stays(tmp_path):
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "to_pipe").symlink_to("pipe")
+    (tmp_path / "circle").symlink_to("circle")
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(str(tmp_path / "socket"))
+        before = {path: path.lstat() for path in tmp_path.iterdir()}
+        for name, what in [
+            ("pipe", "is a pipe, expected a regular file to write; give another name"),
+            ("to_pipe", "is a pipe, expected a regular file"),
+            ("socket", "is a socket, expected a regular file"),
+            ("circle", "is a link that leads to itself, expected a file to write; remove it"),
+            (".", "is a folder, expected a file to write; give the name of a file in it"),
+        ]:
+            with pytest.raises(ValueError, match=what), whole_file(tmp_path / name) as file:
+                file.write_text("in its place")
+        with pytest.raises(ValueError, match="is a pipe"), whole_files(tmp_path, ["a", "pipe"]) as new:
+            (new / "a").write_text("1")
+    kept = {path: path.lstat() for path in tmp_path.iterdir()}
+    assert {path: (was.st_mode, was.st_ino) for path, was in kept.items()} == {
+        path: (was.st_mode, was.st_ino) for path, was in before.items()
+    }

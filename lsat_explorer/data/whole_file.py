@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import secrets
@@ -11,7 +12,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-__all__ = ["settle", "temporary_beside", "tidy_up", "whole_file"]
+__all__ = ["file_to_write", "settle", "temporary_beside", "tidy_up", "whole_file"]
+
+_OTHERS = {stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket", stat.S_IFCHR: "a device", stat.S_IFBLK: "a device"}
+"""What is there and no file, so that a file in its place would take it from others."""
 
 
 @contextmanager
@@ -20,7 +24,8 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
 
     It reaches the disk before it takes that place, and its name after: a process that is killed, or a machine that
     loses its power, leaves the old file or the new one. It has the rights that any new file would have, and the suffix
-    of ``path``. When writing fails, it is removed; one that a killed process has left is removed the next time.
+    of ``path``. Where that is a link, it stays, and what it leads to is written. When writing fails, the new file is
+    removed; one that a killed process has left is removed the next time.
 
     Parameters
     ----------
@@ -30,7 +35,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     Raises
     ------
     ValueError
-        When the path is a folder.
+        When something is there that is no file.
     FileNotFoundError
         When there is no folder to put it in.
 
@@ -43,11 +48,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
     >>> path.read_text(), [file.name for file in path.parent.iterdir()]
     ('1 2 3', ['numbers.txt'])
     """
-    target = Path(path)
-    if target.is_dir():
-        raise ValueError(f"{target} is a folder, expected a file to write; give the name of a file in it")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(f"there is no folder {target.parent} to write {target.name} in; make it first")
+    target = file_to_write(path)
     tidy_up(target)
     temporary = temporary_beside(target)
     try:
@@ -61,6 +62,45 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
     with suppress(OSError):  # not every system can do so with a folder
         settle(target.parent)
+
+
+def file_to_write(path: str | os.PathLike[str]) -> Path:
+    """Return where `whole_file` puts a file: the path itself, or at the end of the links that it is.
+
+    Raises
+    ------
+    ValueError
+        When something is there that is no file: a folder, a pipe, a device, a socket, links in a circle.
+    FileNotFoundError
+        When there is no folder to put it in.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> folder = Path(tempfile.mkdtemp()).resolve()
+    >>> (folder / "latest.txt").symlink_to("a.txt")
+    >>> file_to_write(folder / "latest.txt").name
+    'a.txt'
+    """
+    given = Path(path)
+    try:
+        kind = stat.S_IFMT(given.stat().st_mode)
+    except (FileNotFoundError, NotADirectoryError):
+        kind = stat.S_IFREG  # to be made
+    except OSError as error:
+        if error.errno != errno.ELOOP:
+            raise
+        raise ValueError(f"{given} is a link that leads to itself, expected a file to write; remove it") from error
+    if kind == stat.S_IFDIR:
+        raise ValueError(f"{given} is a folder, expected a file to write; give the name of a file in it")
+    if kind != stat.S_IFREG:
+        what = _OTHERS.get(kind, "no file")
+        raise ValueError(f"{given} is {what}, expected a regular file to write; give another name, or a new one")
+    target = Path(os.path.realpath(given))
+    if not target.parent.is_dir():
+        folder = given.parent if target.name == given.name else target.parent
+        raise FileNotFoundError(f"there is no folder {folder} to write {target.name} in; make it first")
+    return target
 
 
 def temporary_beside(target: Path) -> Path:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .whole_file import settle, temporary_beside, tidy_up
+from .whole_file import file_to_write, settle, temporary_beside, tidy_up
 
 __all__ = ["in_force", "put_in_place", "whole_files"]
 
@@ -32,6 +32,11 @@ def whole_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
     names : sequence of str
         Those that belong together. One that is not written is taken away.
 
+    Raises
+    ------
+    ValueError
+        When something is there under one of the names that is no file.
+
     Examples
     --------
     >>> import tempfile
@@ -42,6 +47,8 @@ def whole_files(folder: Path, names: Sequence[str]) -> Iterator[Path]:
     ['a.txt']
     """
     folder.mkdir(parents=True, exist_ok=True)
+    for name in names:
+        file_to_write(folder / name)  # now, for new ones that count already could not be moved
     tidy_up(folder / _PENDING)
     put_in_place(folder, names)
     new = temporary_beside(folder / _PENDING)
