@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import os
 from pathlib import Path
 
 import numpy as np
@@ -164,3 +165,28 @@ def test_what_cannot_be_predicted_is_one_sentence(words, sentence, tuned, comman
     code, out, error = command("predict", *words)
     assert (code, out) == (2, "")
     assert sentence in error.splitlines()[-1]
+
+
+def test_predictions_take_the_place_of_no_file_unasked_and_never_of_what_is_read(tuned, command):
+    words = ("predict", "run", "--data", "c.csv", *READ, "--drop", "churn", "--out")
+    Path("link.csv").symlink_to("c.csv")
+    os.link("c.csv", "other_name.csv")
+    os.mkfifo("pipe")
+    Path("p.csv").write_text("mine")
+    before = {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()}
+    for out, more, sentence in [
+        ("c.csv", (), "--out c.csv is the table of --data, which would be lost; name another file."),
+        ("c.csv", ("--overwrite",), "--out c.csv is the table of --data, which would be lost; name another file."),
+        ("link.csv", ("--overwrite",), "--out link.csv is the table of --data, which would be lost"),
+        ("other_name.csv", ("--overwrite",), "--out other_name.csv is the table of --data, which would be lost"),
+        ("run/model.safetensors", ("--overwrite",), "is the model, which would be lost; name another file."),
+        ("p.csv", (), "p.csv is there already; name another file, or add --overwrite."),
+        ("pipe", ("--overwrite",), "pipe is a pipe, expected a regular file to write; give another name"),
+    ]:
+        code, said, error = command(*words, out, *more)
+        assert (code, said) == (2, "")
+        assert sentence in error
+        assert error.count("\n") == 1  # not even the table was read
+    assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
+    assert command(*words, "p.csv", "--overwrite")[:2] == (0, "120 predictions are in p.csv.\n")
+    assert len(pd.read_csv("p.csv")) == N

@@ -12,7 +12,7 @@ import lsat_explorer as lsat
 from lsat_explorer.commands.errors import user_input
 from lsat_explorer.commands.source import add_table_arguments, told_as_options
 from lsat_explorer.data.from_files import frame_in
-from lsat_explorer.data.whole_file import whole_file
+from lsat_explorer.data.whole_file import file_to_write, whole_file
 from lsat_explorer.tune.fitted import FittedModel
 
 SUMMARY = "predict the rows of a table with a saved model"
@@ -26,15 +26,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--data", required=True, metavar="FILE", help=told)
     add_table_arguments(parser)
     parser.add_argument("--out", type=Path, metavar="FILE.csv", help="the file to write (default: standard output)")
+    parser.add_argument("--overwrite", action="store_true", help="replace the file that --out names")
 
 
 def run(args: argparse.Namespace) -> int:
     """Write a row for each row of the table: its name, the prediction, the probabilities where the model has some."""
     with user_input():
         folder = args.model.is_dir()
+        file = args.model / "model.safetensors" if folder else args.model
+        if args.out is not None:
+            refuse_to_overwrite(args.out, {"the table of --data": Path(args.data), "the model": file}, args.overwrite)
         if folder:
             lsat.Run.load(args.model)  # says what is the matter with a folder that is no whole run
-        model = FittedModel.load(args.model / "model.safetensors" if folder else args.model)
+        model = FittedModel.load(file)
         how = {name: getattr(args, name) for name in ("index", "drop", "separator") if getattr(args, name) is not None}
         with told_as_options():
             frame = frame_in(args.data, **how)
@@ -46,6 +50,35 @@ def run(args: argparse.Namespace) -> int:
                 table.to_csv(file)
             print(f"{len(table):,} predictions are in {args.out}.")
     return 0
+
+
+def refuse_to_overwrite(out: Path, read: dict[str, Path], allowed: bool) -> None:
+    """Keep what is read, and an older file, from being lost; before the work, not after it.
+
+    Parameters
+    ----------
+    out : Path
+        The file to write.
+    read : dict of str to Path
+        What is read, by what it is.
+    allowed : bool
+        Whether overwriting another file was asked for.
+
+    Raises
+    ------
+    ValueError
+        When ``out`` is what is read, also by another name, is there already, or is no file.
+    FileNotFoundError
+        When there is no folder to put it in.
+    """
+    target = file_to_write(out)
+    if not target.exists():
+        return
+    for what, path in read.items():
+        if path.exists() and target.samefile(path):
+            raise ValueError(f"--out {out} is {what}, which would be lost; name another file.")
+    if not allowed:
+        raise ValueError(f"{out} is there already; name another file, or add --overwrite.")
 
 
 def predictions(model: FittedModel, frame: pd.DataFrame) -> pd.DataFrame:
