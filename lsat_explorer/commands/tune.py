@@ -21,6 +21,7 @@ from lsat_explorer.commands.folders import new_folder
 from lsat_explorer.commands.source import add_data_arguments, load_data
 from lsat_explorer.commands.summary import summary, write_curves
 from lsat_explorer.model.cluster import ClusterLost
+from lsat_explorer.tune.saved import refuse_name
 
 if TYPE_CHECKING:
     from lsat_explorer.tune import Run
@@ -106,6 +107,7 @@ def resumed(args: argparse.Namespace) -> Run:
     for name, value in (("RECIPE.json", args.recipe), ("--engine", args.engine), ("--scheduler", args.scheduler)):
         if value is not None:
             raise ValueError(f"{name} is for a new run: leave it out with --resume, which has its own recipe.")
+    refuse_name(args.resume)
     tuning = lsat.Run.resume(args.resume, load_data(args))
     if args.out is None or args.out.resolve() == args.resume.resolve():
         args.out = args.resume if args.resume.is_dir() else args.resume.parent
@@ -147,13 +149,15 @@ def read_recipe(path: Path) -> lsat.Recipe:
 
 
 def refuse_to_overwrite(folder: Path, *, allowed: bool) -> None:
-    """Keep an older run from being lost.
+    """Keep an older run from being lost, and a new one from a folder that it could not be read from.
 
     Raises
     ------
     ValueError
-        When the path is a file, or a folder that holds something and overwriting was not asked for.
+        When the path is not encoded in UTF-8, or is a file, or a folder that holds something and overwriting was not
+        asked for.
     """
+    refuse_name(folder)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file; --out names a folder.")
     if folder.is_dir() and any(folder.iterdir()) and not allowed:

@@ -30,7 +30,7 @@ from .iterate import SCALARS, Iterate, Status, read_field
 from .last_look import TestResult
 from .run import Run
 
-__all__ = ["about", "classes_of", "load_run", "names_of", "save_run"]
+__all__ = ["about", "classes_of", "load_run", "names_of", "refuse_name", "save_run"]
 
 _START = "start.safetensors"
 _SAID = ("status", "looks", "data", "message", "notes", "versions")
@@ -49,6 +49,7 @@ def save_run(run: Run, folder: Path) -> None:
     """
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: give the name of a folder, a new one or that of an older run.")
+    refuse_name(folder)
     model = run.model
     with whole_files(folder, _FILES) as new:
         (new / "recipe.json").write_text(run.recipe.to_json(), encoding="utf-8")
@@ -58,12 +59,31 @@ def save_run(run: Run, folder: Path) -> None:
             with whole_file(new / _START) as file:
                 save_file({name: value.cpu().contiguous() for name, value in run.start.items()}, file)
         said = about(run)
-        (new / "run.json").write_text(json.dumps(said, indent=2, ensure_ascii=False), encoding="utf-8")
+        # What UTF-8 lacks, as in the name of data that a file has given, is then escaped as JSON has it.
+        text = json.dumps(said, indent=2, ensure_ascii=False)
+        (new / "run.json").write_text(text, encoding="utf-8", errors="backslashreplace")
     if (folder / NAME).is_file():
         keeper = run.keeper
         if keeper is None or keeper.path != folder.absolute() / NAME:
             keeper = Keeper(Checkpoint(str(folder)))
         keeper.write(run)
+
+
+def refuse_name(folder: Path) -> None:
+    """Refuse a folder that safetensors, which takes paths in UTF-8 alone, could not read a model from.
+
+    Raises
+    ------
+    ValueError
+        When its path is not encoded so.
+    """
+    try:
+        str(folder.absolute()).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{str(folder)!r} has a path that is no text in UTF-8, and a model in it could not be read: expected a "
+            f"folder with a path that is; give another one."
+        ) from error
 
 
 def about(run: Run) -> dict[str, Any]:
