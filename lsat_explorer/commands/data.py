@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from lsat_explorer.commands.errors import FAILURE, CommandError, user_input
 from lsat_explorer.commands.folders import new_folder
+from lsat_explorer.commands.output import say, shows_progress
 from lsat_explorer.data import write_idx
 from lsat_explorer.data.arriving import arriving
 from lsat_explorer.data.datasets import MNIST_FILES, mnist_path
@@ -40,14 +41,14 @@ def run(args: argparse.Namespace) -> int:
     folder: Path = args.folder
     missing = [name for name in MNIST_FILES if not present(folder, name)]
     if not missing:
-        print(f"The four files of MNIST are already in {folder}.")
+        say(f"The four files of MNIST are already in {folder}.")
         return 0
     with new_folder(folder), user_input():
         arrays = divide(*fetch_mnist(folder))
         check_digests(arrays)
-        for name in tqdm(missing, desc="Writing", unit="file"):
+        for name in tqdm(missing, desc="Writing", unit="file", disable=not shows_progress()):
             write_idx(folder / f"{name}.gz", arrays[name])
-    print(f"MNIST is in {folder}: use `--data {folder}`, or set LSAT_MNIST to it for the notebooks.")
+    say(f"MNIST is in {folder}: use `--data {folder}`, or set LSAT_MNIST to it for the notebooks.")
     return 0
 
 
@@ -82,7 +83,7 @@ def fetch_mnist(folder: Path) -> tuple[np.ndarray, np.ndarray]:
     try:
         with (
             tempfile.TemporaryDirectory(dir=folder, prefix=".download-") as cache,
-            arriving(Path(cache), "Fetching MNIST"),
+            arriving(Path(cache), "Fetching MNIST", progress=shows_progress()),
         ):
             bunch = fetch_openml("mnist_784", version=1, as_frame=False, data_home=cache)
     except (URLError, HTTPException, ConnectionError, TimeoutError) as error:

@@ -10,6 +10,7 @@ import pandas as pd
 
 import lsat_explorer as lsat
 from lsat_explorer.commands.errors import user_input
+from lsat_explorer.commands.output import say, shows_progress, to_output
 from lsat_explorer.commands.source import add_table_arguments, told_as_options
 from lsat_explorer.data.from_files import frame_in
 from lsat_explorer.data.whole_file import file_to_write, whole_file
@@ -41,14 +42,15 @@ def run(args: argparse.Namespace) -> int:
         model = FittedModel.load(file)
         how = {name: getattr(args, name) for name in ("index", "drop", "separator") if getattr(args, name) is not None}
         with told_as_options():
-            frame = frame_in(args.data, **how)
+            frame = frame_in(args.data, progress=shows_progress(), **how)
             table = predictions(model, frame)
         if args.out is None:
-            table.to_csv(sys.stdout)
+            with to_output():
+                table.to_csv(sys.stdout)
         else:
             with whole_file(args.out) as file:
                 table.to_csv(file)
-            print(f"{len(table):,} predictions are in {args.out}.")
+            say(f"{len(table):,} predictions are in {args.out}.", f"They are whole in {args.out}.")
     return 0
 
 

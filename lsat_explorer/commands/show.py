@@ -7,6 +7,7 @@ from pathlib import Path
 
 import lsat_explorer as lsat
 from lsat_explorer.commands.errors import CommandError, user_input
+from lsat_explorer.commands.output import say
 from lsat_explorer.commands.source import add_data_arguments, load_data
 from lsat_explorer.commands.summary import CURVES, summary
 
@@ -34,5 +35,5 @@ def run(args: argparse.Namespace) -> int:
             loaded.report(args.html, name=folder.resolve().name)
     curves = folder / CURVES
     files = {"curves": curves} if curves.exists() else {}
-    print(summary(loaded, model, files | ({"page": args.html} if args.html else {})))
+    say(summary(loaded, model, files | ({"page": args.html} if args.html else {})))
     return 0

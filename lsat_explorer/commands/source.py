@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
+from lsat_explorer.commands.output import shows_progress
 from lsat_explorer.data import Data, datasets
 from lsat_explorer.data.missing import Missing
 from lsat_explorer.model.piece import nearest
@@ -77,7 +78,7 @@ def _load(args: argparse.Namespace) -> Data:
         _refuse(chosen, ("separator",), "CSV")
         if divided:
             _refuse(chosen, ("test", "folder"), "--validation")
-            return datasets.from_parquet(args.data, seed=args.seed, **chosen)
+            return datasets.from_parquet(args.data, seed=args.seed, progress=shows_progress(), **chosen)
         _refuse(chosen, TABLE_ONLY, "CSV, or with Parquet without --validation, whose rows --seed divides")
         return Data.from_rows(Path(args.data), name=Path(args.data).stem, **chosen)
     if _is_csv(args.data):
@@ -85,7 +86,7 @@ def _load(args: argparse.Namespace) -> Data:
         _refuse(chosen, ("validation", "test", "folder"), "Parquet")
         if "target" not in chosen:
             raise ValueError(f"--data is CSV and --target is not given; name the {_LACKING['target']}.")
-        return datasets.from_csv(args.data, seed=args.seed, **chosen)
+        return datasets.from_csv(args.data, seed=args.seed, progress=shows_progress(), **chosen)
     if args.data != "digits" and Path(args.data).is_file():
         raise ValueError(
             f"{args.data} is a file and not Parquet; --data takes digits, a folder of MNIST's IDX files, .parquet, or "

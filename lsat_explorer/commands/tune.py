@@ -18,6 +18,7 @@ from tqdm import tqdm
 import lsat_explorer as lsat
 from lsat_explorer.commands.errors import FAILURE, INTERRUPTED, CommandError, user_input
 from lsat_explorer.commands.folders import new_folder
+from lsat_explorer.commands.output import say, shows_progress
 from lsat_explorer.commands.source import add_data_arguments, load_data
 from lsat_explorer.commands.summary import summary, write_curves
 from lsat_explorer.model.cluster import ClusterLost
@@ -175,7 +176,7 @@ def pull(tuning: Run) -> None:
     steps = tuning.steps()
     limit = getattr(tuning.recipe.method, "max_iterations", None)
     said = False
-    with tqdm(total=limit, desc="Tuning", unit="it", dynamic_ncols=True) as bar:
+    with tqdm(total=limit, desc="Tuning", unit="it", dynamic_ncols=True, disable=not shows_progress()) as bar:
         with user_input():
             first = list(islice(steps, 1))  # none where a run that goes on has ended
         for iterate in chain(first, steps):
@@ -232,7 +233,8 @@ def write(tuning: Run, folder: Path) -> None:
                 f"The run could not be written to {folder}: {error}. Make room there, or mend what is wrong{rest}."
             )
             raise CommandError(sentence, FAILURE) from error
-        print(summary(tuning, tuning.model, {"curves": write_curves(tuning, folder)}))
+        said = summary(tuning, tuning.model, {"curves": write_curves(tuning, folder)})
+    say(said, f"The run is whole in {folder}.")
 
 
 def save(tuning: Run, folder: Path) -> int:

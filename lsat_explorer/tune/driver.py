@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import sys
 import warnings
 
 from tqdm import tqdm
@@ -57,7 +58,8 @@ def tune(
     """
     run = Run(recipe, data, checkpoint=checkpoint)
     limit = getattr(recipe.method, "max_iterations", None)
-    with tqdm(total=limit, disable=not progress, desc="tuning", unit="it") as bar:
+    shown = progress and sys.stderr is not None  # None where a process was started without one
+    with tqdm(total=limit, disable=not shown, desc="tuning", unit="it") as bar:
         try:
             for iterate in run.steps():
                 bar.set_postfix_str(f"loss {iterate.loss:.4f}", refresh=False)
