@@ -14,6 +14,7 @@ import pandas as pd
 import pytest
 
 import lsat_explorer as lsat
+from lsat_explorer.__main__ import main
 from lsat_explorer.commands.source import told_as_options
 from lsat_explorer.data import datasets
 from lsat_explorer.tune.fingerprint import fingerprint
@@ -167,6 +168,31 @@ def test_what_cannot_be_predicted_is_one_sentence(words, sentence, tuned, comman
     code, out, error = command("predict", *words)
     assert (code, out) == (2, "")
     assert sentence in error.splitlines()[-1]
+
+
+@pytest.mark.parametrize("separator", ["", "\n", "\udcff"])
+@pytest.mark.parametrize("words", [("predict", "run"), ("tune", "recipe.json")], ids=lambda words: words[0])
+def test_a_separator_that_is_no_character_is_refused(words, separator, capsys):
+    with pytest.raises(SystemExit) as stopped:
+        main([*words, "--data", "c.csv", "--separator", separator])
+    error = capsys.readouterr().err
+    assert stopped.value.code == 2
+    assert f"argument --separator: it is {separator!r}, expected one character, such as ';'" in error
+    assert error.count("\n") == 1
+
+
+@pytest.mark.skipif(os.name != "posix", reason="a working folder cannot be removed")
+def test_a_working_folder_that_is_removed_is_said(tmp_path, monkeypatch, command):
+    (tmp_path / "gone").mkdir()
+    monkeypatch.chdir(tmp_path / "gone")
+    (tmp_path / "gone").rmdir()
+    words = (str(tmp_path / "recipe.json"), "--data", str(tmp_path / "c.csv"), "--target", "churn", "--out", "run")
+    code, out, error = command("tune", *words)
+    assert (code, out) == (2, "")
+    assert error == (
+        "lsat-explorer: The working folder is there no more, so that no file in it can be named: change to another, "
+        "and try again.\n"
+    )
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have names of files in Unicode alone")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -49,9 +50,28 @@ def user_input() -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        sentence = f"{error.filename}: {error.strerror}." if error.filename and error.strerror else str(error)
-        raise CommandError(sentence) from error
+        raise CommandError(_told(error)) from error
     except ValueError as error:
         raise CommandError(str(error)) from error
     except (NotEnoughMemory, ModuleNotFoundError) as error:
         raise CommandError(str(error), FAILURE) from error
+
+
+def _told(error: OSError) -> str:
+    """Return what the system says, with the file that it is of where it names one."""
+    if error.filename and error.strerror:
+        return f"{error.filename}: {error.strerror}."
+    if error.errno is not None and _is_lost():
+        return (
+            "The working folder is there no more, so that no file in it can be named: change to another, and try again."
+        )
+    return str(error)
+
+
+def _is_lost() -> bool:
+    """Whether the working folder has been removed."""
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        return True
+    return False

@@ -48,7 +48,28 @@ def add_table_arguments(group: argparse._ActionsContainer) -> None:
     """Declare how a table in a file is read."""
     group.add_argument("--index", metavar="COLUMN", help="the column that names the rows")
     group.add_argument("--drop", action="append", metavar="COLUMN", help="a column to leave out; may be given again")
-    group.add_argument("--separator", metavar="TEXT", help="what stands between two entries of CSV (default: a comma)")
+    separates = "what stands between two entries of CSV (default: a comma)"
+    group.add_argument("--separator", type=separator, metavar="TEXT", help=separates)
+
+
+def separator(text: str) -> str:
+    r"""Return what separates entries of CSV, as it is given.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When there is nothing, the end of a line, or no text in UTF-8.
+
+    Examples
+    --------
+    >>> separator(";")
+    ';'
+    """
+    if not text or "\n" in text or "\r" in text or text != text.encode(errors="replace").decode():
+        raise argparse.ArgumentTypeError(
+            f"it is {text!r}, expected one character, such as ';'; leave it out where that is a comma"
+        )
+    return text
 
 
 def load_data(args: argparse.Namespace) -> Data:
