@@ -184,3 +184,29 @@ def test_a_row_that_determines_its_own_fit_has_no_leave_one_out():
     at = problem.evaluate(problem.init())
     assert at.objective == np.inf
     assert "row 3 determines its own fit" in at.outcome.sentence
+
+
+@pytest.mark.parametrize("criterion", [lsat.HeldOut(), lsat.KFold(3), lsat.LeaveOneOut()], ids=repr)
+@pytest.mark.parametrize("scale", [1e-300, 2.0**-1074, 1e300, 1.7e308])
+def test_counts_near_the_ends_of_the_range_of_floats_mean_what_their_ratios_do(criterion, scale):
+    data = make_data("regression")
+    rows = len(data.validation if criterion.held_out else data.train)
+    plain = lsat.Problem(PLAIN.replace(criterion=criterion), data)
+    counts = (scale,) * rows
+    if criterion.leverage and scale > 1:  # one copy of so many is next to nothing: the fit's own error
+        plain = lsat.Problem(PLAIN.replace(criterion=lsat.Counted(criterion, (1e100,) * rows)), data)
+    counted = lsat.Problem(PLAIN.replace(criterion=lsat.Counted(criterion, counts)), data)
+    assert loss_at(counted, 0.3) == pytest.approx(loss_at(plain, 0.3), rel=1e-12)
+    at = counted.evaluate(counted.init())
+    assert float(counted.gradient(at)["regularizer.log_weight"]) == pytest.approx(
+        float(plain.gradient(plain.evaluate(plain.init()))["regularizer.log_weight"]), rel=1e-9
+    )
+
+
+def test_criteria_that_are_no_mean_over_rows_take_no_counts():
+    with pytest.raises(
+        ValueError, match=r"GCV is defined for equally weighted rows, without counts .* use LeaveOneOut"
+    ):
+        lsat.Counted(lsat.GCV(), (1.0, 2.0))
+    with pytest.raises(ValueError, match="criterion is Counted itself: multiply the counts"):
+        lsat.Counted(lsat.Counted(lsat.HeldOut(), (1.0, 2.0)), (1.0, 2.0))

@@ -106,6 +106,56 @@ def test_a_loss_of_ones_own_is_used_and_must_be_scalar():
     assert lsat.CustomLoss("not a mean").value(R, ZERO, {}).ndim == 0
 
 
+def in_place(predictions, targets):
+    targets -= targets.mean(0)
+    predictions -= predictions.mean(0)
+    return (predictions - targets).square().sum(1).mean()
+
+
+def out_of_place(predictions, targets):
+    return ((predictions - predictions.mean(0)) - (targets - targets.mean(0))).square().sum(1).mean()
+
+
+@pytest.mark.parametrize("criterion", [lsat.HeldOut(), lsat.KFold(3), lsat.LeaveOneOut()], ids=short)
+def test_a_loss_that_works_in_place_changes_nobodys_targets(criterion):
+    data = make_data("regression", d=COLUMNS)
+    before = [part.targets.clone() for part in (data.train, data.validation)]
+    found = []
+    for function in (in_place, out_of_place):
+        lsat.register_loss("centred", function)
+        problem = lsat.Problem(PLAIN.replace(loss=lsat.CustomLoss("centred"), criterion=criterion), data)
+        at = problem.evaluate(problem.init())
+        found.append((at.loss, at.error, *problem.gradient(at).values()))
+    for one, other in zip(*found, strict=True):
+        assert float(one) == pytest.approx(float(other), rel=1e-12)
+    for part, targets in zip((data.train, data.validation), before, strict=True):
+        assert torch.equal(part.targets, targets)
+
+
+@pytest.mark.parametrize(
+    ("function", "came"),
+    [
+        (lambda p, t: (p - t).square().mean().detach(), "does not depend on the predictions, or was cut off"),
+        (lambda p, t: torch.tensor(float(np.square(p.detach().numpy() - t.numpy()).mean())), "or was cut off"),
+        (lambda p, t: torch.no_grad()(lambda: (p - t).square().mean())(), "or was cut off"),
+        (lambda p, t: torch.tensor(0.0), "does not depend on the predictions"),
+        (lambda p, t: ((p - t).abs() > 1).sum(), "a number of type int64"),
+        (lambda p, t: (p > t).all(), "a number of type bool"),
+        (lambda p, t: torch.complex(p, t).square().mean(), "a number of type complex128"),
+    ],
+)
+def test_a_loss_that_torch_cannot_differentiate_is_refused_by_its_name(function, came):
+    lsat.register_loss("odd one", function)
+    recipe, data = PLAIN.replace(loss=lsat.CustomLoss("odd one")), make_data("regression", d=COLUMNS)
+    message = rf'The loss CustomLoss\(name="odd one"\) returned .*{came}.*: expected a real one that torch can'
+    with pytest.raises(ValueError, match=message):
+        lsat.tune(recipe, data, progress=False)
+    if "numpy" not in function.__code__.co_names:  # numpy has no batches of torch
+        counted = lsat.Counted(lsat.HeldOut(), (1.0,) * len(data.validation))
+        with pytest.raises(ValueError, match=message):
+            lsat.tune(recipe.replace(criterion=counted), data, progress=False)
+
+
 def test_a_model_with_a_loss_of_ones_own_round_trip(tmp_path):
     run = lsat.tune(
         PLAIN.replace(loss=lsat.CustomLoss("log cosh"), method=lsat.ProximalGradient(max_iterations=2)),
@@ -150,6 +200,13 @@ def test_fixed_weights_of_another_length_are_refused_with_both():
     for weights in (lsat.FixedWeights([1.0] * 7), lsat.GroupWeights([0] * 7)):
         with pytest.raises(ValueError, match="has 7 entries, but there are 45 training rows"):
             lsat.Problem(PLAIN.replace(data_weights=weights), make_data(d=COLUMNS))
+
+
+def test_fixed_weights_that_have_lost_digits_are_refused_and_the_least_that_have_not_are_taken():
+    for small in (5e-324, 2.2e-308):
+        with pytest.raises(ValueError, match=rf"values\[1\] is {small!r}, too small .* all divided by the largest"):
+            lsat.FixedWeights([1.0, small])
+    assert lsat.FixedWeights([1.0, 0.0, np.finfo(float).tiny]).values[1:] == (0.0, np.finfo(float).tiny)
 
 
 def test_groups_share_their_gradient_with_their_rows():

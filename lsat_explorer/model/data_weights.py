@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -95,8 +96,8 @@ class FixedWeights(DataWeights):
     Raises
     ------
     ValueError
-        For a weight that is negative or not finite, for no positive weight, and, with the data, when there are not as
-        many weights as training rows.
+        For a weight that is negative, not finite, or below 2.2e-308 but not 0; for no positive weight; and, with the
+        data, when there are not as many weights as training rows.
 
     Examples
     --------
@@ -109,6 +110,12 @@ class FixedWeights(DataWeights):
     def __post_init__(self) -> None:
         plain = _plain(self.values, "FixedWeights: values")
         checked = tuple(number(v, f"FixedWeights: values[{i}]", low=0.0) for i, v in enumerate(plain))
+        for i, weight in enumerate(checked):
+            if 0.0 < weight < sys.float_info.min:
+                raise ValueError(
+                    f"FixedWeights: values[{i}] is {weight!r}, too small for floats to keep its digits: expected 0 or "
+                    f"at least {sys.float_info.min:.3g}; give 0, or larger weights, such as all divided by the largest."
+                )
         if not any(checked):
             raise ValueError("FixedWeights: every weight is 0, which leaves no rows: give some row a positive weight.")
         object.__setattr__(self, "values", checked)

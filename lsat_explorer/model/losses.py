@@ -37,6 +37,21 @@ class Loss(Piece, ABC):
         """Return the mean loss, its slopes by prediction (N, m) and by entry of ω; None where torch is to find them."""
         return None
 
+    def checked(self, value: Tensor, predictions: Tensor) -> Tensor:
+        """Return ``value``, what came of ``predictions``, refused where these need a gradient and it has none."""
+        if not (torch.is_grad_enabled() and predictions.requires_grad):
+            return value
+        if not value.is_floating_point():
+            came = f"a number of type {str(value.dtype).removeprefix('torch.')}"
+        elif not value.requires_grad:
+            came = "a number that does not depend on the predictions, or was cut off from them"
+        else:
+            return value
+        raise ValueError(
+            f"The loss {self!r} returned {came}: expected a real one that torch can differentiate by the predictions; "
+            "compute it from them with torch alone, without detach, item, numpy, no_grad or whole numbers."
+        )
+
 
 @register
 @dataclass(frozen=True, repr=False)
@@ -182,7 +197,7 @@ def register_loss(name: str, function: Callable[[Tensor, Tensor], Tensor]) -> No
     name : str
         What recipes call it.
     function : callable
-        Torch function of predictions and targets, both (N, m), that returns a scalar.
+        Torch function of predictions and targets, both (N, m), that returns a scalar with a slope by the predictions.
 
     Examples
     --------
@@ -204,7 +219,8 @@ class CustomLoss(Loss):
     Raises
     ------
     ValueError
-        When no loss of that name is registered; when f does not return a scalar tensor.
+        When no loss of that name is registered; when f does not return a scalar tensor; when a gradient is asked for,
+        and f is cut off from its predictions, or no real number.
 
     Examples
     --------
@@ -222,8 +238,9 @@ class CustomLoss(Loss):
 
     def value(self, predictions: Tensor, targets: Tensor, omega: Omega) -> Tensor:
         """Return f(predictions, targets)."""
-        value = _LOSSES.get(self.name)(predictions, targets)
+        # Of copies, since a function that works in place would change the targets for all that follows.
+        value = _LOSSES.get(self.name)(predictions.clone(), targets.clone())
         if not isinstance(value, Tensor) or value.ndim:
             got = f"a tensor of shape {tuple(value.shape)}" if isinstance(value, Tensor) else repr(value)
             raise ValueError(f"The loss {self.name!r} returned {got}: expected a scalar tensor, such as a mean.")
-        return value
+        return self.checked(value, predictions)

@@ -148,7 +148,7 @@ class Counted(Criterion):
     """ψ = Σ_i c_i ℓ(ŷ_i, y_i) / Σ_i c_i over the rows that ``criterion`` scores: row i stands for c_i copies.
 
     Where a row is left out, one copy of it is: its leverage is h_i / c_i for c_i ≥ 1. A row that counts less than once
-    is left out whole.
+    is left out whole. ``criterion`` must be a mean over rows: not `GCV`, whose rows count alike, nor a counted one.
 
     Parameters
     ----------
@@ -160,7 +160,8 @@ class Counted(Criterion):
     Raises
     ------
     ValueError
-        For a count that is not finite and positive, and, with the data, when there are not as many as scored rows.
+        For a criterion that is no mean over rows; for a count that is not finite and positive; with the data, when
+        there are not as many as scored rows.
 
     Examples
     --------
@@ -174,6 +175,13 @@ class Counted(Criterion):
     def __post_init__(self) -> None:
         if not isinstance(self.criterion, Criterion):
             raise ValueError(f"Counted: criterion is {self.criterion!r}, expected a criterion such as HeldOut().")
+        if isinstance(self.criterion, GCV):
+            raise ValueError(
+                "Counted: GCV is defined for equally weighted rows, without counts or sample weights: use LeaveOneOut "
+                "or KFold."
+            )
+        if isinstance(self.criterion, Counted):
+            raise ValueError("Counted: criterion is Counted itself: multiply the counts, and give them once.")
         object.__setattr__(self, "counts", positive(self.counts, "Counted: counts"))
         object.__setattr__(self, "held_out", self.criterion.held_out)
         object.__setattr__(self, "leverage", self.criterion.leverage)
@@ -202,12 +210,13 @@ class Counted(Criterion):
             return loss.value(prediction[None], target[None], omega)
 
         judged = self.predictions(predictions, targets, leverage)
-        losses: Tensor = torch.vmap(of_one_row)(judged, targets)
+        losses = loss.checked(torch.vmap(of_one_row)(judged, targets), judged)  # within vmap nothing needs a gradient
         counts = self._counts(losses)
         if len(counts) != len(losses):
             raise ValueError(
                 f"Counted: counts has {len(counts):,} entries, but {len(losses):,} rows are scored: give one a row."
             )
+        counts = counts / counts.max()  # so that neither sum leaves the range of floats
         return (counts * losses).sum() / counts.sum()
 
     def _counts(self, like: Tensor) -> Tensor:
