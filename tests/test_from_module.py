@@ -1,0 +1,135 @@
+"""Torch modules of one's own: they leave the data alone, are drawn the same each time, and are refused by name."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+from torch import nn
+
+import lsat_explorer as lsat
+from test_featurizers import X, Y, generator
+from test_problem import make_data
+
+SHORT = lsat.Recipe(regularizer=lsat.Ridge(), method=lsat.ProximalGradient(max_iterations=3))
+
+
+class Of(nn.Module):
+    """A module that is one function."""
+
+    def __init__(self, function):
+        super().__init__()
+        self.forward = function
+
+
+def rectified(inplace: bool):
+    return lambda d: nn.ReLU(inplace=inplace)
+
+
+def rectified_and_tuned(inplace: bool):
+    return lambda d: nn.Sequential(nn.ReLU(inplace=inplace), nn.Linear(d, 3), nn.ReLU(inplace=inplace))
+
+
+def losses_with(factory, data: lsat.Data, **changes) -> list[float]:
+    lsat.register_module("tried", factory)
+    run = lsat.tune(SHORT.replace(featurizer=lsat.FromModule("tried"), **changes), data, progress=False)
+    return [at.loss for at in run.iterates]
+
+
+@pytest.mark.parametrize("made", [rectified, rectified_and_tuned])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("engine", ["memory", "chunks"])
+def test_a_module_that_works_in_place_leaves_the_data_alone(engine, dtype, made):
+    data = make_data("regression")
+    before = [part.inputs.clone() for part in (data.train, data.validation)]
+    found = losses_with(made(True), data, engine=engine, dtype=dtype)
+    for part, inputs in zip((data.train, data.validation), before, strict=True):
+        assert torch.equal(part.inputs, inputs)
+    assert found == losses_with(made(False), data, engine=engine, dtype=dtype)
+
+
+@pytest.mark.parametrize("made", [rectified, rectified_and_tuned])
+def test_a_module_that_works_in_place_takes_rows_of_a_file_that_is_read_only(tmp_path, made):
+    drawn = np.random.default_rng(0)
+    inputs, targets = drawn.normal(size=(60, 4)), drawn.normal(size=(60, 1))
+    for name, part in (("train", inputs[:40]), ("validation", inputs[40:])):
+        np.save(tmp_path / f"{name}.npy", part)
+    data = lsat.Data.from_rows((tmp_path / "train.npy", targets[:40]), (tmp_path / "validation.npy", targets[40:]))
+    found = [losses_with(made(inplace), data, engine="chunks", dtype="float64") for inplace in (True, False)]
+    assert found[0] == found[1]
+    assert np.array_equal(np.load(tmp_path / "train.npy"), inputs[:40])
+
+
+def test_lazy_parameters_are_drawn_with_the_recipes_seed_and_come_back():
+    lsat.register_module("lazy", lambda d: nn.Sequential(nn.LazyLinear(6), nn.Tanh(), nn.LazyLinear(2)))
+    piece = lsat.FromModule("lazy")
+    states = []
+    for seed in (1, 2):
+        torch.manual_seed(seed)
+        before = torch.random.get_rng_state()
+        states.append(piece.prepare(X, Y, generator()).state())
+        restored = piece.restore(states[-1])
+        assert torch.equal(torch.random.get_rng_state(), before)
+        for name, value in restored.state().items():
+            assert torch.equal(value, states[-1][name])
+    for name, value in states[0].items():
+        assert torch.equal(value, states[1][name])
+
+
+@pytest.mark.parametrize(
+    ("made", "message"),
+    [
+        (nn.Linear(4, 2), "'tried' is a module, Linear: expected a function that makes a fresh one for d columns"),
+        (3, "'tried' is 3, expected a function"),
+    ],
+)
+def test_what_makes_no_modules_is_not_registered(made, message):
+    with pytest.raises(ValueError, match=message):
+        lsat.register_module("tried", made)
+
+
+@pytest.mark.parametrize(
+    ("factory", "message"),
+    [
+        (lambda: nn.Linear(4, 2), "factory of 'tried' made no module for 4 columns, TypeError: .*takes 0 positional"),
+        (lambda d: nn.Linear(d + 1, 2), r"'tried' fails on inputs of shape \(2, 4\), RuntimeError: mat1 and mat2"),
+        (lambda d: Of(lambda x: x[:, :0]), r"to shape \(2, 0\): expected shape \(2, n\) of real numbers, n at least 1"),
+        (lambda d: Of(lambda x: x.squeeze(0)), r"inputs of shape \(1, 4\) to shape \(4,\): expected shape \(1, n\)"),
+        (lambda d: Of(lambda x: torch.complex(x, x)), r"to shape \(2, 4\) of torch.complex128: expected .* real"),
+        (lambda d: nn.LSTM(d, 2), r"'tried' maps inputs of shape \(2, 4\) to \(tensor"),
+    ],
+)
+def test_a_module_that_gives_no_features_is_refused_by_its_name(factory, message):
+    lsat.register_module("tried", factory)
+    with pytest.raises(ValueError, match=message):
+        lsat.FromModule("tried").prepare(X[:, :4], Y, generator())
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        lambda x: torch.softmax(x, 0),
+        lambda x: x - x.mean(0),
+        lambda x: x.sort(0).values,
+        lambda x: x + torch.rand(()),
+    ],
+)
+def test_a_module_that_looks_at_rows_together_is_refused(function):
+    lsat.register_module("tried", lambda d: Of(function))
+    with pytest.raises(ValueError, match="The module 'tried' works on rows together"):
+        lsat.FromModule("tried").prepare(X, Y, generator())
+
+
+@pytest.mark.parametrize(
+    "factory",
+    [
+        nn.LayerNorm,
+        lambda d: nn.Sequential(nn.BatchNorm1d(d), nn.Linear(d, 4), nn.Softmax(dim=1)),
+        lambda d: Of(lambda x: x / 0),
+        lambda d: nn.Sequential(Of(lambda x: x.long()), nn.Embedding(2, 3), nn.Flatten()),
+        lambda d: nn.Sequential(nn.Unflatten(1, (1, d)), nn.Conv1d(1, 2, 3), nn.Flatten()),
+    ],
+)
+def test_modules_that_work_row_by_row_are_taken(factory):
+    lsat.register_module("tried", factory)
+    assert lsat.FromModule("tried").prepare(X, Y, generator()).columns()[""].stop > 0
