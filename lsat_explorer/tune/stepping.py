@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import threading
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from ..data.data import Data
@@ -26,6 +26,13 @@ if TYPE_CHECKING:
 __all__ = ["Stepping"]
 
 
+@dataclass(eq=False)
+class _Turn:
+    """The generator that may pull a run, and the thread that last pulled it."""
+
+    thread: threading.Thread
+
+
 class Stepping:
     """What pulls a run forward, between iterates and in any number of parts; see `lsat_explorer.Run`.
 
@@ -39,8 +46,8 @@ class Stepping:
         That of the next iteration.
     keeper : Keeper or None
         Writes the checkpoints.
-    settled : threading.Lock
-        Held while an iterate is recorded; hold it to read what belongs together.
+    settled : threading.RLock
+        Held while an iterate is recorded, and while the turn to pull is taken; hold it to read what belongs together.
     """
 
     def __init__(self, recipe: Recipe, data: Data, omega: Omega | None, checkpoint: Checkpoint | None) -> None:
@@ -56,32 +63,79 @@ class Stepping:
         self.memory: Callable[[], Memory] | None = None
         self.wanted = recipe
         self.keeper = Keeper.of(checkpoint, self)
-        self.settled = threading.Lock()
+        self.settled = threading.RLock()  # a generator may be collected, and so end, while its thread holds it
         self._stop = threading.Event()
         self._puller, self._pulling = 0, False
+        self._turn: _Turn | None = None
 
     def steps(self) -> Iterator[Iterate]:
         """Yield iterates until one has a final status. Pulled again after the end, it goes on from there.
 
         The first pull prepares the features. A run that was broken off goes on with the iterate that would have come;
         one that has ended by itself with its last point. After `change` the step rule starts anew from the present ω.
+
+        One generator pulls at a time. Where this thread has left another between two iterates, the new one goes on
+        after the last, and the other yields no more.
+
+        Raises
+        ------
+        ValueError
+            At the first pull, when a widget or another thread is pulling the run: `stop` it first.
         """
-        self._stop.clear()
-        self._puller = threading.get_ident()
-        self.status = Status.RUNNING
+        turn = _Turn(threading.current_thread())
         try:
-            self._pulling = True
-            yield from self._pull()
+            self._begin(turn)
+            yield from self._pull(turn)
         except Interrupted:
-            self._pulling = False
             self.interrupt()
+            self._pulling = False
             yield from self.iterates[-1:]
         finally:
-            self._pulling = False
-            if self.status is Status.RUNNING:  # broken off by its consumer, or by an error
-                self.interrupt()
+            self._end(turn)
 
-    def _pull(self) -> Iterator[Iterate]:
+    def _begin(self, turn: _Turn) -> None:
+        """Take the turn to pull, from a generator that was left behind where there is one."""
+        with self.settled:
+            there = self._turn
+            if there is not None and self._held_by(there):
+                raise ValueError(
+                    "The run is being pulled already, by a widget or in another thread, and one can do so at a time: "
+                    "stop it first, with run.stop() or the widget's stop button, and wait until it has ended."
+                )
+            self._turn, self._puller, self._pulling = turn, threading.get_ident(), True
+            self._stop.clear()
+            self.status = Status.RUNNING
+
+    def _held_by(self, there: _Turn) -> bool:
+        """Whether a turn cannot be taken from a generator: it is in the middle of an iteration, or its thread goes on.
+
+        One that this thread has left between two iterates, or that has come to an end or is asked to, will not be
+        missed.
+        """
+        left = there.thread is threading.current_thread() or not there.thread.is_alive()
+        return self._pulling or not (left or self.status.final or self._stop.is_set())
+
+    def _goes_on(self, turn: _Turn) -> bool:
+        """Pull on; false where another generator has taken the turn meanwhile."""
+        with self.settled:
+            if self._turn is not turn:
+                return False
+            turn.thread, self._puller, self._pulling = threading.current_thread(), threading.get_ident(), True
+            return True
+
+    def _end(self, turn: _Turn) -> None:
+        """Give the turn back; a run that is broken off by its consumer, or by an error, is interrupted."""
+        with self.settled:
+            if self._turn is not turn:
+                return
+            self._pulling = True  # nobody takes the turn before the end is written
+        try:
+            if self.status is Status.RUNNING:
+                self.interrupt()
+        finally:
+            self._turn, self._pulling = None, False
+
+    def _pull(self, turn: _Turn) -> Iterator[Iterate]:
         heap = Heap()
         while True:
             for iterate in self._set_out():
@@ -89,8 +143,7 @@ class Stepping:
                 heap.tidy(ended=last.status.final)
                 self._pulling = False
                 yield last
-                self._pulling = True
-                if last.status.final:
+                if not self._goes_on(turn) or last.status.final:
                     return
                 if self.wanted != self.recipe:
                     break
