@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -18,7 +19,9 @@ from .iterate import Iterate, Status
 if TYPE_CHECKING:
     from .stepping import Stepping
 
-__all__ = ["Checkpoint", "Keeper"]
+__all__ = ["Checkpoint", "Keeper", "Mark"]
+
+Mark = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,14 @@ class Checkpoint:
         return cls(os.fspath(given))
 
 
+def _mark(path: Path) -> Mark | None:
+    """Return what tells the file that is there from one that takes its place; None where there is none to be seen."""
+    with suppress(OSError):
+        there = path.stat()
+        return there.st_ino, there.st_mtime_ns, there.st_size
+    return None
+
+
 class Keeper:
     """Writes the checkpoints of one run.
 
@@ -101,6 +112,7 @@ class Keeper:
         self.path = Path(checkpoint.folder).expanduser().absolute() / NAME
         if self.path.parent.exists() and not self.path.parent.is_dir():
             raise ValueError(f"{checkpoint.folder} is a file: give the name of a folder for the checkpoint.")
+        self._seen = _mark(self.path)
         self._accepted, self._due = 0, 0.0
         self._rows: dict[str, str] | None = None
 
@@ -116,10 +128,27 @@ class Keeper:
         if checkpoint is None:
             return None
         keeper = cls(checkpoint)
-        there = None if checkpoint.replace else read_head(keeper.path)
+        keeper._refuse_loss(run)
+        return keeper
+
+    def look(self, run: Stepping) -> None:
+        """Look again where another file has come since this run last looked or wrote: two may have begun in one folder.
+
+        Raises
+        ------
+        ValueError
+            When it holds another run that would be lost.
+        """
+        there = _mark(self.path)
+        if there not in (None, self._seen, run.kept_as.get(self.path.resolve())):
+            self._refuse_loss(run)
+            self._seen = there
+
+    def _refuse_loss(self, run: Stepping) -> None:
+        there = None if self.checkpoint.replace else read_head(self.path)
         if there is None:
-            return keeper
-        folder = checkpoint.folder
+            return
+        folder = self.checkpoint.folder
         otherwise = "give another folder, or Checkpoint(…, replace=True)."
         if there.status in (Status.RUNNING, Status.STOPPED_BY_USER):
             goes_on = f"lsat.Run.resume({folder!r}, data) goes on with it"
@@ -127,7 +156,6 @@ class Keeper:
         same = there.plain and run.start is None and there.recipe == run.recipe
         if not (same and there.rows == fingerprint(run.data)):
             raise ValueError(f"{folder} holds another run ({there.status.value}), which would be lost: {otherwise}")
-        return keeper
 
     def after(self, run: Stepping, iterate: Iterate) -> None:
         """Write a file if one is due after an iterate."""
@@ -141,7 +169,9 @@ class Keeper:
         try:
             self._rows = self._rows or fingerprint(run.data)
             self.path.parent.mkdir(parents=True, exist_ok=True)
+            self.look(run)
             write_state(run, self.path, self._rows, self.checkpoint)
+            self._seen = run.kept_as[self.path.resolve()] = _mark(self.path)
             self.problem = ""
         except (OSError, SafetensorError, ValueError) as error:
             # An error of safetensors' own does not say which file.

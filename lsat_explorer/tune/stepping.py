@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from ..data.data import Data
@@ -15,7 +16,7 @@ from ..model.piece import Omega
 from ..model.recipe import Recipe
 from .advice import notes
 from .branch import refuse_other_pieces
-from .checkpoint import Checkpoint, Keeper
+from .checkpoint import Checkpoint, Keeper, Mark
 from .iterate import Iterate, Memory, Status
 from .iterates import Iterates
 from .problem import Problem
@@ -46,6 +47,8 @@ class Stepping:
         That of the next iteration.
     keeper : Keeper or None
         Writes the checkpoints.
+    kept_as : dict
+        The files that keepers have last written of this run: what tells them from those of another.
     settled : threading.RLock
         Held while an iterate is recorded, and while the turn to pull is taken; hold it to read what belongs together.
     """
@@ -62,6 +65,7 @@ class Stepping:
         self.leg = 0
         self.memory: Callable[[], Memory] | None = None
         self.wanted = recipe
+        self.kept_as: dict[Path, Mark | None] = {}
         self.keeper = Keeper.of(checkpoint, self)
         self.settled = threading.RLock()  # a generator may be collected, and so end, while its thread holds it
         self._stop = threading.Event()
@@ -80,7 +84,8 @@ class Stepping:
         Raises
         ------
         ValueError
-            At the first pull, when a widget or another thread is pulling the run: `stop` it first.
+            At the first pull, when a widget or another thread is pulling the run: `stop` it first. Or when another run
+            has come into the folder of the checkpoint since.
         """
         turn = _Turn(threading.current_thread())
         try:
@@ -102,6 +107,8 @@ class Stepping:
                     "The run is being pulled already, by a widget or in another thread, and one can do so at a time: "
                     "stop it first, with run.stop() or the widget's stop button, and wait until it has ended."
                 )
+            if self.keeper is not None and not self.iterates:  # nothing is lost yet by refusing
+                self.keeper.look(self)
             self._turn, self._puller, self._pulling = turn, threading.get_ident(), True
             self._stop.clear()
             self.status = Status.RUNNING
