@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 import torch
@@ -83,6 +83,13 @@ class Run(Stepping):
     def __repr__(self) -> str:
         last = f", loss {self.iterates[-1].loss:.4f}" if self.iterates else ""
         return f"Run({self.status.value}, {counted(max(len(self.iterates) - 1, 0), 'iteration')}{last})"
+
+    def __reduce__(self) -> NoReturn:
+        """Refuse to be copied or pickled: two runs would write one history, and a pickle can run what it likes."""
+        raise TypeError(
+            "A Run cannot be copied or pickled: run.save(folder) and lsat.Run.load(folder, data) bring it elsewhere, "
+            "run.branch(number) goes on from one of its iterates beside it."
+        )
 
     def restore(self, iterates: list[Iterate], omega: Omega, status: Status, looks: int) -> None:
         """Take up the state of a saved run, ``omega`` that of the kept iterate, from which it goes on."""
