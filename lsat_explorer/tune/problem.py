@@ -29,6 +29,7 @@ from .beside import losses_beside
 from .branch import takes_up
 from .column_names import refuse_misplaced_nodes
 from .evaluation import Evaluation, Part, evaluate, gradient, solve_fits
+from .given import held_at, started
 from .reach import completed
 
 __all__ = ["Problem"]
@@ -85,8 +86,7 @@ class Problem:
         self.penalty_matrices = recipe.regularizer.penalties(self.columns, self.device, "regularizer")
         refuse_misplaced_nodes(recipe, data.feature_names, self.columns)
         self._start = self._starting_values()
-        # Entries that are not tuned stay at these values: the start, or where a run is when they are frozen.
-        self._held = {**self._start, **{k: v.cpu() for k, v in (held or {}).items() if k in self._start}}
+        self._held = held_at(self._start, held)
         self.hyper_penalties = self._complete(recipe)
         self.tuned = tuple(n for n in self._start if not isinstance(self.hyper_penalties[n], Frozen))
         with self._room():
@@ -218,7 +218,7 @@ class Problem:
 
         Entries outside the domain of their hyper-penalty (a mask of ones) are brought there by one proximal step first.
         """
-        at = self.evaluate(self.init() if omega is None else {k: v.cpu() for k, v in omega.items()})
+        at = self.evaluate(self.init() if omega is None else started(omega, self._start))
         if math.isfinite(at.penalty) or not math.isfinite(at.loss):
             return at
         gradient, outside = self.gradient(at), {}

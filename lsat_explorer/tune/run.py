@@ -43,10 +43,17 @@ class Run(Stepping):
     recipe : Recipe
     data : Data
     omega : dict of str to Tensor, optional
-        Hyper-parameters to start from, kept as ``start``; what is left out has the recipe's own start.
+        Hyper-parameters to start from, kept as ``start``; what is left out has the recipe's own start. Arrays and
+        numbers do, in the shapes of ``Problem(recipe, data).init()``.
     checkpoint : Checkpoint, str or path, optional
         Where the run keeps itself as it goes on, so that `resume` can go on with it after a crash; see
         `lsat_explorer.Checkpoint`. A folder is one with the usual times.
+
+    Raises
+    ------
+    ValueError
+        For what is no recipe, no data, or no finite real numbers in ``omega``; at the first pull for other names and
+        shapes in it.
 
     Attributes
     ----------
@@ -95,7 +102,7 @@ class Run(Stepping):
         """Take up the state of a saved run, ``omega`` that of the kept iterate, from which it goes on."""
         self.iterates, self.status, self.looks = Iterates(iterates), status, looks
         self.iterates[self.kept.number] = replace(self.kept, omega=omega)
-        self._omega = omega
+        self._omega, self._names_checked = omega, True
 
     def branch(self, number: int, recipe: Recipe | None = None) -> Run:
         """Return a new run from the hyper-parameters of one of the iterates; it shares the prepared features.
@@ -113,7 +120,9 @@ class Run(Stepping):
             When there is no such iterate, when it holds the numbers of its ω alone (the nearest that holds all is
             ``run.iterates.whole(number)``), or anything else differs in the recipe.
         """
-        return branch(self, number, self.recipe if recipe is None else recipe)
+        other = branch(self, number, self.recipe if recipe is None else recipe)
+        other._names_checked = True  # another loss may lack entries that this run has
+        return other
 
     @property
     def omega(self) -> Omega:

@@ -17,6 +17,7 @@ from ..model.recipe import Recipe
 from .advice import notes
 from .branch import refuse_other_pieces
 from .checkpoint import Checkpoint, Keeper, Mark
+from .given import given_start, refuse_other_names
 from .iterate import Iterate, Memory, Status
 from .iterates import Iterates
 from .problem import Problem
@@ -60,7 +61,8 @@ class Stepping:
         self.status = Status.READY
         self.looks = 0
         self.notes: list[str] = []
-        self.start = self._omega = omega
+        self.start = self._omega = given_start(omega)
+        self._names_checked = omega is None
         self.limit: int | None = None
         self.leg = 0
         self.memory: Callable[[], Memory] | None = None
@@ -183,7 +185,10 @@ class Stepping:
     def _prepared(self) -> Problem:
         """Return the problem of the present recipe, prepared where it is not yet."""
         if self.problem is None:
-            self.problem = Problem(self.recipe, self.data, self._check, self._omega)
+            problem = Problem(self.recipe, self.data, self._check, self._omega)
+            if not self._names_checked:
+                refuse_other_names(self._omega, problem.init())
+            self.problem, self._names_checked = problem, True
         return self.problem
 
     def _check(self) -> None:
@@ -228,7 +233,7 @@ class Stepping:
         self.leg, self.wanted = state.leg, state.wanted
         memory = state.memory
         self.memory = None if memory is None else lambda: memory
-        self._omega = self.iterates[-1].omega
+        self._omega, self._names_checked = self.iterates[-1].omega, True
         if not self.status.final:
             self.status = Status.BROKEN_OFF
 
