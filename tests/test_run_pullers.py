@@ -94,7 +94,7 @@ def test_a_generator_is_collected_while_its_thread_reads_the_run() -> None:
             gc.collect()
         return run.status
 
-    held.clear()
+    del held
     assert elsewhere(collected) is Status.STOPPED_BY_USER
 
 
