@@ -159,7 +159,8 @@ def in_order(names: Sequence[str], entries: np.ndarray, wanted: Sequence[str]) -
     if lacking is not None or unknown is not None or twice is not None:
         trouble = f"has the column {shown(twice)} twice"
         if lacking is not None:
-            trouble = f"lacks column {shown(lacking)}"
+            text = lacking.partition("=")[0] if "=" in lacking else ""
+            trouble = f"lacks column {shown(lacking)}{f', or the column {shown(text)} of text' if text else ''}"
         elif unknown is not None:
             trouble = f"has the unknown column {shown(unknown)}, to leave out by X.drop(columns=[{unknown!r}])"
         known = ", ".join(map(repr, wanted[:6])) + (", …" if len(wanted) > 6 else "")

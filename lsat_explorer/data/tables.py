@@ -200,9 +200,9 @@ def read_inputs(
         how = "pandas.DataFrame(X) makes one" if isinstance(X, dict) else "datasets.from_csv(path, target) reads a file"
         raise ValueError(f"{what} is a {type(X).__name__}, expected a table (N, d): an array or a data frame; {how}")
     if values.ndim != 2:
-        advice = (
-            "X.reshape(-1, 1) makes one column" if values.ndim == 1 else "flatten each row, or give its image_shape"
-        )
+        advice = "flatten each row, or give its image_shape"
+        if values.ndim == 1:
+            advice = "X.reshape(-1, 1) makes one column, X.reshape(1, -1) one row"
         raise ValueError(f"{what} has shape {values.shape}, expected (N, d) with one row per observation; {advice}")
     if not values.shape[1]:
         raise ValueError(f"{what} has shape {values.shape}, expected at least one column; give the features")

@@ -161,7 +161,10 @@ class FittedModel:
             row, column = np.argwhere(~fits)[0]
             if np.isfinite(rows[row, column]):  # so large that features of it may be none
                 check_finite(rows[[row]], "X", np.array([row]), self.feature_names)
-            raise ValueError(f"X holds {rows[row, column]} in row {row}, column {self.feature_names[column]!r}.")
+            raise ValueError(
+                f"X holds {rows[row, column]} in row {row}, column {self.feature_names[column]!r}, expected finite "
+                "numbers: fill it in, or leave out the row."
+            )
         return torch.from_numpy(rows)
 
     def _check_width(self, X: Any) -> None:

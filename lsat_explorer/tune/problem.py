@@ -74,7 +74,7 @@ class Problem:
         self.device = resolve_device(recipe.device)
         self.loss = recipe.loss or (CrossEntropy() if data.task == "classification" else SquaredError())
         if self.loss.classifies and data.task != "classification":
-            raise ValueError(f"{self.loss!r} needs classes and the data are a {data.task}: use SquaredError().")
+            raise ValueError(f'{self.loss!r} needs classes: task="classification", not {data.task}; or SquaredError().')
         self.criterion = recipe.criterion
         self.criterion.check(self.loss, recipe.data_weights is not None)
         apart.check(self)

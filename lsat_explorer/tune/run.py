@@ -196,7 +196,7 @@ class Run(Stepping):
         return look(self)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write recipe.json, iterates.csv, run.json and model.safetensors into a folder."""
+        """Write recipe.json, iterates.csv, run.json and model.safetensors into a folder, over a run that is there."""
         from .saved import save_run
 
         save_run(self, Path(folder))

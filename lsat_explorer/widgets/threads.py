@@ -20,7 +20,7 @@ _SOFTLY = 1  # omp_pause_soft of OpenMP 5: settings stay
 _blas = threading.Lock()  # taken by the one thread that holds BLAS
 
 
-def begun(target: Callable[[], None], name: str) -> threading.Thread:
+def begun(target: Callable[[], None], name: str, ended: threading.Event | None = None) -> threading.Thread:
     """Start a daemon thread whose messages to the page are answers to nobody.
 
     What a thread sends, ipykernel takes for an answer to the last request of any page, and from then on it hands what
@@ -33,6 +33,8 @@ def begun(target: Callable[[], None], name: str) -> threading.Thread:
         What it does.
     name : str
         What it is called.
+    ended : threading.Event, optional
+        Set when it has ended.
 
     Examples
     --------
@@ -41,8 +43,12 @@ def begun(target: Callable[[], None], name: str) -> threading.Thread:
     """
 
     def run() -> None:
-        _answer_nobody()
-        target()
+        try:
+            _answer_nobody()
+            target()
+        finally:
+            if ended is not None:
+                ended.set()
 
     thread = threading.Thread(target=run, name=name, daemon=True)
     thread.start()

@@ -111,6 +111,9 @@ class Worker:
         self._after = list(after)
         self.over = threading.Event()  # the thread's last report must already read as ended
         self.over.set()
+        # Waited for in place of the thread: where `join` is interrupted, CPython 3.11 takes a living thread for ended.
+        self._reported = threading.Event()
+        self._reported.set()
         self.resting = False
         self.reporting = threading.RLock()  # reports come from the thread and from the buttons
         self.closed = False
@@ -178,8 +181,8 @@ class Worker:
         """Stop for good, and wait ``timeout`` seconds for the thread."""
         self.closed = True
         self.stop()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join(timeout)
+        if self._thread is not threading.current_thread():
+            self._reported.wait(timeout)
 
     def wait(self, timeout: float | None = None) -> None:
         """Block until the run has ended.
@@ -196,12 +199,9 @@ class Worker:
         BaseException
             The error that ended the run, if one did.
         """
-        thread = self._thread
-        if thread is not None:
-            thread.join(timeout)
-            if thread.is_alive():
-                state = "is paused" if self.activity is Activity.PAUSED else "still goes on"
-                raise TimeoutError(f"The run {state} after {timeout:g} s: wait longer, or call stop() first.")
+        if not self._reported.wait(timeout):
+            state = "is paused" if self.activity is Activity.PAUSED else "still goes on"
+            raise TimeoutError(f"The run {state} after {timeout:g} s: wait longer, or call stop() first.")
         if self.error is not None:
             raise self.error
 
@@ -224,10 +224,11 @@ class Worker:
             return
         self._stop.clear()
         self.over = threading.Event()
+        self._reported = threading.Event()
         self.error = None
         closed_at_exit(self)
         release_team()  # of whoever starts the run, most often the main thread
-        self._thread = begun(self._work, "lsat-tuner")
+        self._thread = begun(self._work, "lsat-tuner", self._reported)
 
     def _work(self) -> None:
         while True:
