@@ -173,11 +173,8 @@ def _literal(value: Any) -> str:
     value = plain(value)
     if isinstance(value, float) and not math.isfinite(value):
         return f'float("{value}")'
-    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' if _plain(value) else repr(value)
-
-
-def _plain(value: Any) -> bool:
-    return isinstance(value, str) and value.isprintable()
+    printable = isinstance(value, str) and value.isprintable()
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"' if printable else repr(value)
 
 
 def _deeper(indent: int | None) -> int | None:

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = ["Checkpoint", "Keeper", "Mark"]
 
 Mark = tuple[int, int, int]
+"""The inode, the time in ns and the bytes of a file."""
 
 
 @dataclass(frozen=True)
