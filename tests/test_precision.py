@@ -100,6 +100,28 @@ def test_each_policy_against_float64_qr(name):
     assert relative(final, predictions) < 2e-5
 
 
+@pytest.mark.parametrize("engine", [lsat.Memory(), lsat.Chunks(rows=200)], ids=lambda e: type(e).__name__)
+@pytest.mark.parametrize("log_weight", [-6.0, -7.0, -8.0, -9.0])
+def test_float64_products_decide_where_those_of_float32_leave_no_solution(log_weight, engine):
+    # Rounding in float32 makes G indefinite at some of these, at which depends on the machine.
+    problem = lsat.Problem(feat(archetype_ridge=log_weight).replace(engine=engine), make_data(255.0))
+    at, mixed = problem.evaluate(problem.init()), problem.precisely().evaluate(problem.init())
+    assert at.outcome.ok
+    assert at.loss == pytest.approx(mixed.loss, rel=1e-5)
+    found, exact = problem.gradient(at), problem.precisely().gradient(mixed)
+    assert relative(torch.cat([*map(_flat, found.values())]), torch.cat([*map(_flat, exact.values())])) < 1e-2
+    assert not at.precise or all(torch.equal(found[n], exact[n]) for n in exact)
+
+
+def test_a_system_that_is_singular_in_any_precision_is_said_to_be_so():
+    recipe = feat().replace(regularizer=lsat.Ridge(block="x", log_weight=0.0))
+    problem = lsat.Problem(recipe, make_data(255.0))
+    at = problem.evaluate(problem.init())
+    assert not at.outcome.ok
+    assert at.precise
+    assert math.isinf(at.objective)
+
+
 def _flat(value: Tensor) -> Tensor:
     return value.reshape(-1)
 

@@ -89,6 +89,8 @@ class Evaluation:
     """Predictions of a trained part's rows, where the gradient of the one fit has formed them."""
     beside: dict[str, float] = field(default_factory=dict)
     """Losses on other rows, which came to the host with the gradient."""
+    precise: bool = False
+    """Whether its products were taken in float64 since those in float32 left no solution."""
 
     @property
     def solution(self) -> Solution:

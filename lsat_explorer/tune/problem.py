@@ -28,9 +28,10 @@ from . import apart
 from .beside import losses_beside
 from .branch import takes_up
 from .column_names import refuse_misplaced_nodes
-from .evaluation import Evaluation, Part, evaluate, gradient, solve_fits
+from .evaluation import Evaluation, Part, evaluate, gradient
 from .given import held_at, started
 from .reach import completed
+from .refined import refined
 
 __all__ = ["Problem"]
 
@@ -209,9 +210,16 @@ class Problem:
         return moved(omega, self.device)
 
     def evaluate(self, omega: Omega) -> Evaluation:
-        """Solve at ``omega`` and return F with its parts; a failed solve gives F = +∞ and its outcome."""
+        """Solve at ``omega`` and return F with its parts; a failed solve gives F = +∞ and its outcome.
+
+        Where float32 products leave no solution, sums of float64 ones decide: rounding can make XᵀW²X indefinite whose
+        directions are held by small penalties alone.
+        """
         with self._room():
-            return apart.evaluate(self, omega) if apart.is_apart(self) else evaluate(self, omega)
+            at = apart.evaluate(self, omega) if apart.is_apart(self) else evaluate(self, omega)
+        if at.outcome.ok or self.precision is not SINGLE:
+            return at
+        return replace(self.precisely().evaluate(omega), precise=True)
 
     def start(self, omega: Omega | None) -> Evaluation:
         """Evaluate a starting point, ``init()`` for None.
@@ -232,6 +240,8 @@ class Problem:
 
         Where ``beside``, `training_loss` and `stopping_loss` at this point need not wait for the device any more.
         """
+        if at.precise and self.precision is SINGLE:
+            return self.precisely().gradient(at, beside=beside)
         with self._room():
             found = apart.gradient(self, at) if isinstance(at, apart.Apart) else gradient(self, at)
             others = losses_beside(self, at) if beside and not isinstance(at, apart.Apart) else {}
@@ -252,29 +262,12 @@ class Problem:
         """Return θ (n, m) of the fit to all training rows, what a fitted model reports, and the solve's outcome.
 
         With ``validation`` the fit is to the validation rows too, each of weight one; a criterion that holds out has
-        them.
-
-        One refinement with residuals of the rows in float64, r = XᵀW²(Y − Xθ) − Σ e^{2ω_j} R_jᵀR_j θ, which is zero at
-        the solution: θ + G⁻¹ r undoes the rounding of float32 sums.
+        them. One refinement in float64 undoes the rounding of float32 sums.
         """
         if self.precision is SINGLE:
             return self.precisely().coefficients(omega, validation=validation)
-        with torch.no_grad():
-            omega = self.there(omega)
-            fitted = Fit(tuple(range(len(self.parts))), ()) if validation else self.whole
-            moving = [self.parts[p].rows.moving(within("featurizer", omega)) for p in fitted.trained]
-            (solution,) = solve_fits(self, omega, [fitted], moving)
-            if not solution.outcome.ok:
-                return solution.theta, solution.outcome
-            penalty = torch.zeros_like(solution.factor.scaled)
-            for matrix in self.penalty_matrices:
-                matrix.add_to(penalty, omega[matrix.name])
-            residual = -penalty @ solution.theta
-            log_weights = self.log_weights(omega)
-            for p in fitted.trained:
-                part = self.parts[p]
-                residual += part.rows.normal_residual(moving[p], solution.theta, part.of(log_weights))
-            return solution.theta + solution.solve(residual), solution.outcome
+        fit = Fit(tuple(range(len(self.parts))), ()) if validation else self.whole
+        return refined(self, omega, fit)
 
     @property
     def whole(self) -> Fit:
