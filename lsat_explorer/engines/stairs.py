@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from ..solve.gram import READ, Check, add_product, add_upper, mirrored, multiply, read, rows_at_a_time
+from ..solve.gram import READ, Check, add_product, add_upper, mirrored, multiply, read, rows_at_a_time, upper_blocks
 from .side import Side
 
 __all__ = ["Stairs"]
@@ -66,7 +66,7 @@ class Stairs:
         total = torch.zeros(n, n, dtype=torch.float64, device=weight.device)
         for rows, step in self._read(precise, check):
             p = step.shape[1]
-            add_upper(total[:p, :p], step, weight[rows])
+            add_upper(upper_blocks(total[:p, :p]), step, weight[rows])
         total = mirrored(total).index_select(0, self.place)  # by one name: no third of this size at a time
         return total.index_select(1, self.place)
 

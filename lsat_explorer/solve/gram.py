@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Protocol
 
 import torch
@@ -23,6 +23,7 @@ __all__ = [
     "product",
     "read",
     "rows_at_a_time",
+    "upper_blocks",
 ]
 
 CHUNK = 2048
@@ -69,7 +70,8 @@ def gram(rows: Rows, *, weight: Tensor | None = None, precise: bool = False, che
     """Return XᵀDX as a full symmetric (n, n) float64 matrix from ``rows`` X (k, n).
 
     D = diag(``weight``) (k,), of any sign, the identity for None. Products of chunks are taken in X's dtype, or in
-    float64 when ``precise``, and always summed in float64. Only the upper triangle is formed, by blocks of rows.
+    float64 when ``precise``, added to one another by twos and summed in float64. Only the upper triangle is formed, by
+    blocks of rows.
     ``check`` is called between chunks and may raise to interrupt.
     """
     n = rows.shape[1]
@@ -80,8 +82,11 @@ def gram(rows: Rows, *, weight: Tensor | None = None, precise: bool = False, che
 
 def add_gram(total: Tensor, rows: Rows, weight: Tensor | None, precise: bool, check: Check = _nothing) -> None:
     """Add the upper triangle of XᵀDX of ``rows`` X (k, n), any number, to a float64 ``total`` (n, n), junk below it."""
+    parts = [torch.zeros_like(part, memory_format=torch.contiguous_format) for part in upper_blocks(total)]
     for some, chunk in read(rows, precise, check):
-        add_upper(total, chunk, None if weight is None else weight[some])
+        add_upper(parts, chunk, None if weight is None else weight[some])
+    for place, part in zip(upper_blocks(total), parts, strict=True):
+        place += part
 
 
 def read(
@@ -116,18 +121,26 @@ def column_units(A: Tensor) -> Tensor | None:
     return torch.where(wild, torch.where(exponent > -1000, (-exponent).exp2(), 0.0), 1.0)
 
 
-def add_upper(total: Tensor, rows: Tensor, weight: Tensor | None) -> None:
-    """Add the upper triangle of XᵀDX of few ``rows`` X (r, n) to a float64 ``total`` (n, n), junk below it."""
+def upper_blocks(total: Tensor) -> list[Tensor]:
+    """Return the places in ``total`` (n, n) of the blocks of rows that `add_upper` forms, from the diagonal on."""
+    return [total[block, block.start :] for block in _blocks(len(total))]
+
+
+def add_upper(parts: Sequence[Tensor], rows: Tensor, weight: Tensor | None) -> None:
+    """Add the upper triangle of XᵀDX of few ``rows`` X (r, n), and junk below it, to float64 `upper_blocks`.
+
+    It takes a tenth less time where each block lies in one piece.
+    """
     chunk = _batch(rows)
     scale = None if weight is None else _batch(weight[:, None].to(chunk.dtype))
     # One place for what is scaled, of one size for any n: such of many sizes would leave holes between what stays.
     room = None if scale is None else chunk.new_empty(*chunk.shape[:2], 2 * _BLOCK)
-    for block in _blocks(len(total)):
+    for block, part in zip(_blocks(rows.shape[1]), parts, strict=True):
         left = chunk[..., block]
         if room is not None and scale is not None:
             left = torch.mul(left, scale, out=room[..., : left.shape[-1]])
-        for part in left.mT @ chunk[..., block.start :]:
-            total[block, block.start :] += part
+        one, other = left.mT @ chunk[..., block.start :]
+        part += one.add_(other)
 
 
 def mirrored(upper: Tensor) -> Tensor:
