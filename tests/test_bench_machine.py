@@ -56,6 +56,7 @@ def test_bench_gram_prints_the_share_of_the_rate(command, tmp_path):
         "full product XᵀX, float32": 960_000,
         "full product XᵀX, float64": 960_000,
         "half Gram, float32 into float64": 480_000,
+        "its float32 blocks, not summed": 480_000,
         "half Gram, float64": 480_000,
         "product, m = 1": 24_000,
         "product, m = 5": 120_000,
@@ -85,6 +86,8 @@ def test_what_bench_gram_times_are_the_products_that_it_names():
         torch.testing.assert_close(found[name].double(), full, rtol=1e-5, atol=1e-4)
     assert found["half Gram, float64"].dtype == found["half Gram, float32 into float64"].dtype == torch.float64
     assert found["product, m = 2"].shape == (6, 2)
+    blocks = found["its float32 blocks, not summed"]  # narrow rows have one block, of two halves
+    torch.testing.assert_close(blocks.double().sum(0), full, rtol=1e-5, atol=1e-4)
 
 
 # --- memory -------------------------------------------------------------------------------------------------------
