@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 
 import numpy as np
@@ -541,6 +542,54 @@ def test_a_tolerance_below_rounding_is_said():
     run = lsat.tune(recipe, large, progress=False)
     assert run.status is Status.STALLED
     assert "out of reach" in run.message
+
+
+def in_units(factor):
+    data = make_data("regression")
+    return lsat.Data.from_arrays(data.train.inputs, factor * data.train.targets, task="regression")
+
+
+@pytest.mark.parametrize("method", [lsat.ProximalGradient(), lsat.LineSearch(), lsat.LBFGS(), lsat.MultiStart()])
+def test_a_tolerance_that_ends_a_run_at_once_is_said(method, tmp_path):
+    recipe = lsat.Recipe(method=method)
+    told = r"A tolerance of (?:0.0001|1e-05) is coarse for an objective of \d\S*e-\d+, .*: lower .* to about \de-\d+"
+    with pytest.warns(UserWarning, match=told):
+        run = lsat.tune(recipe, in_units(1e-4), progress=False)
+    assert run.status is Status.CONVERGED
+    assert re.search(told, run.message)
+    run.save(tmp_path)
+    assert re.search(told, lsat.Run.load(tmp_path).message)
+    lowered = float(run.message.partition("to about ")[2].partition(",")[0])
+    finer = (
+        lsat.MultiStart(lsat.LBFGS(tolerance=lowered))
+        if hasattr(method, "method")
+        else replace(method, tolerance=lowered)
+    )
+    again = lsat.tune(recipe.replace(method=finer), in_units(1e-4), progress=False)
+    assert "coarse" not in again.message
+    assert "coarse" not in lsat.tune(recipe, in_units(1.0), progress=False).message
+
+
+def test_a_fit_with_nothing_to_tune_is_not_said_to_have_a_coarse_tolerance(tmp_path):
+    held = {"regularizer.log_weight": lsat.Frozen()}
+    run = lsat.tune(lsat.Recipe(hyper_penalties=held), in_units(1e-4), progress=False)
+    run.save(tmp_path)
+    assert "coarse" not in run.message + lsat.Run.load(tmp_path).message
+
+
+def test_a_fit_that_is_all_but_exact_has_no_coarse_tolerance():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    exact = lsat.Data.from_arrays(X, X @ [0.6, 0.8, 0.0], task="regression")  # of variance one
+    run = lsat.tune(lsat.Recipe(method=lsat.LineSearch(tolerance=2e-3)), exact, progress=False)
+    assert run.status is Status.CONVERGED
+    assert run.kept.objective < 2e-3
+
+
+def test_estimators_whose_tolerance_is_that_of_their_targets_say_no_such_thing():
+    data = in_units(1e-4)
+    fitted = lsat.TunedLeastSquaresRegressor().fit(data.train.inputs.numpy(), data.train.targets.numpy())
+    assert fitted.run_.status is Status.CONVERGED
+    assert "coarse" not in fitted.run_.message
 
 
 def test_a_heap_is_tidied_no_more_often_than_asked(monkeypatch):

@@ -5,6 +5,9 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING
 
+import torch
+
+from ..model.piece import within
 from .column_names import in_words
 from .iterate import Iterate, Status
 from .multi_start import MultiStart
@@ -13,7 +16,7 @@ if TYPE_CHECKING:
     from .problem import Problem
     from .run import Run
 
-__all__ = ["advice", "notes", "overfitting"]
+__all__ = ["advice", "coarse", "notes", "overfitting"]
 
 
 def advice(run: Run) -> str:
@@ -55,9 +58,39 @@ def overfitting(run: Run) -> str:
     )
 
 
+def coarse(problem: Problem, last: Iterate) -> str:
+    """Return the warning of a run that converged to a tolerance too large for the size of F; empty for another.
+
+    A slope of a hundredth of F leaves a percent of it to be had for each unit of ω. Where a fit is all but exact F is
+    nothing, and what is left does not count beside the loss of the best constant.
+    """
+    method, tolerance = problem.recipe.method, problem.recipe.method.tolerance
+    if last.status is not Status.CONVERGED or tolerance is None or not problem.tuned:
+        return ""
+    reached = tolerance / 100 if isinstance(method, MultiStart) else tolerance  # it refines its best end
+    size = max(abs(last.objective), _loss_of_means(problem, last))
+    if not 0 < 1e-2 * size < reached:
+        return ""
+    return (
+        f"A tolerance of {tolerance:g} is coarse for an objective of {last.objective:.3g}, and may have ended the run "
+        f"before much was tuned: lower the tolerance to about {1e-4 * size:.0e}, or scale the targets."
+    )
+
+
+def _loss_of_means(problem: Problem, last: Iterate) -> float:
+    """Return ψ of predictions that are the mean of the targets everywhere."""
+    targets = problem.targets.double()
+    omega = {name: value.to(targets.device) for name, value in within("loss", last.omega).items()}
+    with torch.no_grad():
+        return float(problem.loss.value(targets.mean(0).expand_as(targets), targets, omega))
+
+
 def notes(problem: Problem, last: Iterate) -> list[str]:
-    """Return what the end of a run warns of: more hyper-parameters than scored rows, and penalties that do nothing."""
-    found = []
+    """Return what the end of a run warns of: a coarse tolerance, too many hyper-parameters, penalties that do nothing.
+
+    There are too many where fewer rows judge them.
+    """
+    found = [told] if (told := coarse(problem, last)) else []
     count, rows = sum(last.omega[name].numel() for name in problem.tuned), len(problem.targets)
     if count > rows:
         found.append(

@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from ..data.data import Data
 from ..model.recipe import Recipe
+from .advice import coarse
 from .checkpoint import Checkpoint
 from .run import Run
 
@@ -47,7 +48,8 @@ def tune(
     Warns
     -----
     UserWarning
-        When no point that was tried has a fit with a finite loss; it says which features are at fault.
+        When no point that was tried has a fit with a finite loss; it says which features are at fault. When the run
+        converged to a tolerance, which is absolute, that is coarse for the size of the objective.
 
     Examples
     --------
@@ -70,4 +72,6 @@ def tune(
             run.interrupt()
     if run.iterates and not math.isfinite(run.best.objective):
         warnings.warn(f"No fit was found. {run.message}", stacklevel=2)
+    elif run.problem is not None and (told := coarse(run.problem, run.iterates[-1])):
+        warnings.warn(told, stacklevel=2)
     return run
