@@ -37,7 +37,7 @@ def products(problem: Problem, data: Data, weighted: bool) -> tuple[Works, Works
     the products is given with them, as one pass over the rows does both.
     """
     at = Moving()
-    theta = torch.zeros(max(c.stop for c in problem.columns.values()), CLASSES, dtype=torch.float64)
+    theta = torch.zeros(max(c.stop for c in problem.columns.values()), CLASSES, dtype=torch.float64, device="cpu")
     precision = problem.precision
 
     def sample(split: str) -> tuple[float, MemoryRows]:
@@ -56,7 +56,10 @@ def products(problem: Problem, data: Data, weighted: bool) -> tuple[Works, Works
     everything: Works = {"judged": (scored, lambda: rows.judged(at, theta, judge))}
     once: Works = {"still": (trained, lambda: train.still_sum()), "scores": found["predictions"]}
     if weighted:
-        weight, least = torch.rand(len(train), dtype=torch.float64), torch.tensor(0.0, dtype=torch.float64)
+        weight, least = (
+            torch.rand(len(train), dtype=torch.float64, device="cpu"),
+            torch.tensor(0.0, dtype=torch.float64, device="cpu"),
+        )
         both = torch.cat([theta, theta], 1)
         flow = [Flow(theta, theta, judge._replace(sloping=False))]
         gram: Works = {"gram": (trained, lambda: train.sums(at, weight, least))}

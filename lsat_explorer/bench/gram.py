@@ -94,7 +94,7 @@ def run(args: argparse.Namespace) -> int:
 def works(k: int, n: int, sides: list[int]) -> dict[str, Work]:
     """Return what is timed on random rows X (k, n): full products, half Gram matrices, and products with m columns."""
     generator = torch.Generator().manual_seed(0)
-    X = torch.randn(k, n, generator=generator)
+    X = torch.randn(k, n, generator=generator, device="cpu")
     doubled = X.double()
     found = {
         _RATES["float32"]: Work(2 * k * n**2, "float32", lambda: X.mT @ X),
@@ -104,7 +104,7 @@ def works(k: int, n: int, sides: list[int]) -> dict[str, Work]:
         _PRECISE: Work(k * n**2, "float64", partial(gram, X, precise=True)),
     }
     for m in sides:
-        Y = torch.randn(k, m, generator=generator)
+        Y = torch.randn(k, m, generator=generator, device="cpu")
         found[f"product, m = {m}"] = Work(2 * k * n * m, "float32", partial(product, X, Y))
     return found
 

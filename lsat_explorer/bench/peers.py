@@ -126,7 +126,7 @@ def objective(counted: Counted) -> Callable[[float, float], float]:
 
     def F(ridge: float, smooth: float) -> float:
         values = {"regularizer.ridge.log_weight": ridge, "regularizer.smooth.log_weight": smooth}
-        omega = {name: torch.tensor(value, dtype=torch.float64) for name, value in values.items()}
+        omega = {name: torch.tensor(value, dtype=torch.float64, device="cpu") for name, value in values.items()}
         return float(counted.evaluate({**counted.init(), **omega}).objective)
 
     return F

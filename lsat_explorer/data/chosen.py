@@ -41,12 +41,13 @@ class RowsChosen(RowsDescribed):
     def read(self, rows: slice, out: Tensor | None = None) -> Tensor:
         """Return consecutive rows (r, d), the first rows of ``out`` where it is given."""
         numbers = self.numbers[rows]
-        result = torch.empty(len(numbers), self.shape[1], dtype=self.dtype) if out is None else out[: len(numbers)]
+        shape = (len(numbers), self.shape[1])
+        result = torch.empty(shape, dtype=self.dtype, device="cpu") if out is None else out[: len(numbers)]
         if not isinstance(self.source, RowsApart):
             return torch.index_select(self.source, 0, numbers, out=result)
         # What lies between them is read too, a stretch at a time: one call for each row would take longer.
         most = max(1, PASS_BYTES // max(self.shape[1] * self.element_size(), 1))
-        buffer = torch.empty(min(most, len(self.source)), self.shape[1], dtype=self.dtype)
+        buffer = torch.empty(min(most, len(self.source)), self.shape[1], dtype=self.dtype, device="cpu")
         done = 0
         while done < len(numbers):
             first = int(numbers[done])

@@ -78,7 +78,7 @@ class RowsDescribed(RowsApart):
         whole = index if isinstance(index, tuple) else (index,)
         if whole[0] is Ellipsis or whole[0] is None:
             return self.whole(Tensor.__getitem__)[index]
-        numbers = torch.arange(len(self))[whole[0]]
+        numbers = torch.arange(len(self), device="cpu")[whole[0]]
         if isinstance(whole[0], slice) and numbers.ndim == 1 and (whole[0].step or 1) > 0:
             return self._chosen(numbers.numpy(), whole[1:])
         rows, place = np.unique(numbers.reshape(-1).numpy(), return_inverse=True)

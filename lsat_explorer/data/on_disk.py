@@ -34,15 +34,15 @@ class RowsApart(Tensor):
     def passes(self) -> Iterator[tuple[int, Tensor]]:
         """Yield the number of the first of some rows, and the rows (r, d), each until the next, in order."""
         step = max(1, PASS_BYTES // max(self.shape[1] * self.element_size(), 1))
-        buffer = torch.empty(min(step, len(self)), self.shape[1], dtype=self.dtype)
+        buffer = torch.empty(min(step, len(self)), self.shape[1], dtype=self.dtype, device="cpu")
         for start in range(0, len(self), step):
             yield start, self.read(slice(start, start + step), buffer)
 
     def take(self, chosen: Tensor) -> Tensor:
         """Return the rows with these ascending numbers (r,), in one pass."""
-        result = torch.empty(len(chosen), self.shape[1], dtype=self.dtype)
+        result = torch.empty(len(chosen), self.shape[1], dtype=self.dtype, device="cpu")
         for start, rows in self.passes():
-            first, last = torch.searchsorted(chosen, torch.tensor([start, start + len(rows)])).tolist()
+            first, last = torch.searchsorted(chosen, torch.tensor([start, start + len(rows)], device="cpu")).tolist()
             result[first:last] = rows[chosen[first:last] - start]
         return result
 
@@ -130,7 +130,9 @@ class RowsOnDisk(RowsApart):
         """
         start, stop, _ = rows.indices(len(self))
         result = (
-            torch.empty(max(stop - start, 0), self.shape[1], dtype=self.dtype) if out is None else out[: stop - start]
+            torch.empty(max(stop - start, 0), self.shape[1], dtype=self.dtype, device="cpu")
+            if out is None
+            else out[: stop - start]
         )
         into, row = result.numpy().data.cast("B"), self.shape[1] * self.element_size()
         with self.opened() if file is None else nullcontext(file) as there:

@@ -69,7 +69,7 @@ class RowsOnWorkers(RowsDescribed):
         from dask.base import compute
 
         found = compute(*(part for part, _ in self._of_parts(numbers, columns)))
-        none = torch.empty(0, self.shape[1], dtype=self.dtype)[(slice(None), *columns)]
+        none = torch.empty(0, self.shape[1], dtype=self.dtype, device="cpu")[(slice(None), *columns)]
         return torch.cat([*map(torch.from_numpy, found), none])
 
     def _of_parts(self, numbers: np.ndarray, columns: tuple[Any, ...]) -> list[tuple[Any, int]]:

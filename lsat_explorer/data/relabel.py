@@ -40,7 +40,7 @@ def _one_hot(classes: tuple[Any, ...], row: Any, label: Any) -> Tensor:
         raise ValueError(
             f"relabel gives row {shown(row)} the class {shown(label)}, which is unknown: give one of {known}."
         )
-    return torch.nn.functional.one_hot(torch.tensor(classes.index(label)), len(classes)).double()
+    return torch.nn.functional.one_hot(torch.tensor(classes.index(label), device="cpu"), len(classes)).double()
 
 
 def _number(data: Data, row: Any, label: Any) -> Tensor:

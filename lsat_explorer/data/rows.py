@@ -61,7 +61,8 @@ def read_rows(
 
 def _stand_in(rows: RowsApart) -> np.ndarray:
     """Return an array of the shape and type of rows that were looked at, which takes no memory."""
-    return np.lib.stride_tricks.as_strided(torch.zeros(1, dtype=rows.dtype).numpy(), tuple(rows.shape), (0, 0))
+    one = torch.zeros(1, dtype=rows.dtype, device="cpu").numpy()
+    return np.lib.stride_tricks.as_strided(one, tuple(rows.shape), (0, 0))
 
 
 def _kind(rows: RowsApart) -> str:

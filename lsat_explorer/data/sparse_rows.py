@@ -100,7 +100,7 @@ class RowsSparse(RowsDescribed):
             torch.from_numpy(part.astype(np.int64)) for part in (self.matrix.indptr, self.matrix.indices)
         )
         values = torch.from_numpy(self.matrix.data)
-        return torch.sparse_csr_tensor(starts, columns, values, self.matrix.shape, check_invariants=False)
+        return torch.sparse_csr_tensor(starts, columns, values, self.matrix.shape, check_invariants=False, device="cpu")
 
 
 def _name(function: Callable[..., Any]) -> str:

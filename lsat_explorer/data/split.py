@@ -168,8 +168,8 @@ def _classification(table: Table, word: str, encoder: Encoder) -> Split:
             f"{word} y has shape {table.outcome.values.shape}, expected one label per row (N,); pass a single column"
         )
     codes = encoder.encode(table.outcome, table.rows, f"{word} y")
-    targets = torch.zeros(len(codes), len(encoder.classes), dtype=torch.float64)
-    targets[torch.arange(len(codes)), torch.from_numpy(codes)] = 1.0
+    targets = torch.zeros(len(codes), len(encoder.classes), dtype=torch.float64, device="cpu")
+    targets[torch.arange(len(codes), device="cpu"), torch.from_numpy(codes)] = 1.0
     return Split(as_rows(table.inputs), targets, encoder.labels(codes), table.rows)
 
 

@@ -99,7 +99,7 @@ def offered(values: Tensor, count: int, largest: bool) -> Tensor:
 def worked_out(_: Any, program: Program, *leaves: np.ndarray) -> np.ndarray:
     """Return what a program makes of the numbers of one part, which lie where its rows are."""
     tensors = [torch.from_numpy(np.require(leaf, None, "W")) for leaf in leaves]
-    result: np.ndarray = torch.as_tensor(program(tensors)).numpy()
+    result: np.ndarray = torch.as_tensor(program(tensors), device="cpu").numpy()
     return result
 
 
@@ -212,7 +212,8 @@ class ByRow(Tensor):
         values = [one for one in (*given, *named.values()) if isinstance(one, Tensor) and one.ndim]
         own = next((one for one in values if isinstance(one, ByRow)), None)
         if own is not None and plain in _BY_ROW and all(one.shape == own.shape for one in values):
-            some = [torch.zeros(1, dtype=one.dtype) if isinstance(one, Tensor) and one.ndim else one for one in given]
+            row = torch.zeros(1, device="cpu")
+            some = [row.to(one.dtype) if isinstance(one, Tensor) and one.ndim else one for one in given]
             kind = function(*some, **named).dtype  # of one row
             return cls(own._holder, len(own), (function, tuple(given), named), kind)
         return cls.__torch_dispatch__(function, types, given, named)

@@ -101,7 +101,7 @@ class ChunkRows(RowsHere):
 
         Not by a thread: it and those of a product, which wait for each other, would share the cores.
         """
-        buffer = torch.empty(min(self._rows, len(self)), inputs.shape[1], dtype=inputs.dtype)
+        buffer = torch.empty(min(self._rows, len(self)), inputs.shape[1], dtype=inputs.dtype, device="cpu")
         with inputs.opened() as file:
             for number, read in enumerate(self._reads):
                 for coming in self._reads[number + 1 : number + 2]:
@@ -113,7 +113,7 @@ class ChunkRows(RowsHere):
     def _by_thread(self) -> Iterator[tuple[slice, Tensor]]:
         """Yield inputs that a thread brings, the next while the present ones are worked on."""
         most = max(read.stop - read.start for read in self._reads)
-        buffers = [torch.empty(most, self._inputs.shape[1], dtype=self._inputs.dtype) for _ in range(2)]
+        buffers = [torch.empty(most, self._inputs.shape[1], dtype=self._inputs.dtype, device="cpu") for _ in range(2)]
         with ThreadPoolExecutor(1, "rows") as reader:
             coming = reader.submit(self._read, self._reads[0], buffers[0])
             for number, read in enumerate(self._reads):

@@ -73,7 +73,7 @@ class DaskRows(RowSums):
         self._workers = Workers(engine.address)
         self._client = self._workers.client
         threads = sum(self._workers.threads().values())
-        edges = torch.linspace(0, len(self), min(max(threads, 1), len(self)) + 1).long().tolist()
+        edges = torch.linspace(0, len(self), min(max(threads, 1), len(self)) + 1, device="cpu").long().tolist()
         self._cuts = [slice(start, stop) for start, stop in pairwise(edges)]
         if isinstance(inputs, RowsOnWorkers):
             self._cuts = inputs.cuts

@@ -119,6 +119,8 @@ def rows_to_prepare(
     if isinstance(engine, Chunks) and engine.memory is not None:  # in their own type, and as float64 twice
         count = min(max(engine.rows_of(inputs.shape[1] * (inputs.element_size() + 16)), _PREPARED // 50), count)
     if len(train) <= count:
-        return inputs.take(torch.arange(len(train))) if isinstance(inputs, RowsSparse) else inputs, train.targets
-    chosen = torch.randperm(len(train), generator=torch.Generator().manual_seed(seed))[:count].sort().values
+        whole = inputs.take(torch.arange(len(train), device="cpu")) if isinstance(inputs, RowsSparse) else inputs
+        return whole, train.targets
+    order = torch.randperm(len(train), generator=torch.Generator().manual_seed(seed), device="cpu")
+    chosen = order[:count].sort().values
     return inputs.take(chosen) if isinstance(inputs, RowsApart) else inputs[chosen], train.targets[chosen]

@@ -51,13 +51,13 @@ def _in_order(values: Tensor, falling: bool) -> Tensor:
 
 def _offered(values: Tensor, count: int, falling: bool, keep: Tensor | None) -> Tensor:
     """Return how many numbers a part has, then its first ones, with their rows in the part in a second row."""
-    rows = torch.arange(len(values)) if keep is None else keep.nonzero()[:, 0]
+    rows = torch.arange(len(values), device=values.device) if keep is None else keep.nonzero()[:, 0]
     if count < len(rows):  # a sort of all would take longer than to find the last one that is wanted
         keys = -values[rows] if falling else values[rows]
         last = keys.topk(count, largest=False, sorted=False).values.amax()
         rows = rows[~(keys > last)]
     rows = rows[_in_order(values[rows], falling)[:count]]
-    head = torch.tensor([[float(len(values))], [0.0]], dtype=torch.float64)
+    head = torch.tensor([[float(len(values))], [0.0]], dtype=torch.float64, device=values.device)
     return torch.cat([head, torch.stack([values[rows].double(), rows.double()])], 1)
 
 

@@ -52,7 +52,8 @@ class Judge(NamedTuple):
             return self._without(self.left_out, predictions, targets, leverage)
         share = self.share * len(targets)
         if not self.sloping:
-            return Verdict(self.loss.value(predictions, targets, self.omega) * share, torch.zeros(()), None, {})
+            loss = self.loss.value(predictions, targets, self.omega) * share
+            return Verdict(loss, torch.zeros((), device="cpu"), None, {})
         error = self._wrong(predictions, targets).sum() * self.share
         known = self.loss.with_slopes(predictions, targets, self.omega)
         if known is not None:

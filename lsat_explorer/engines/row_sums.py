@@ -279,4 +279,4 @@ class RowSums(ABC):
         """Return the columns of [X, Y] that the blocks, and the targets, take, in the order of ``names``."""
         n, m = self.shape
         slices = [self.columns[name] for name in names] + [slice(n, n + m if targets else n)]
-        return torch.cat([torch.arange(c.start, c.stop) for c in slices]).to(self.targets.device)
+        return torch.cat([torch.arange(c.start, c.stop, device=self.targets.device) for c in slices])

@@ -73,7 +73,7 @@ class Stretch:
             )
         rows = RowsOnDisk(self.path, self.shape, self.dtype, self.offset)
         # Numbers that were received are read-only.
-        return rows if self.numbers is None else RowsChosen(rows, torch.tensor(self.numbers))
+        return rows if self.numbers is None else RowsChosen(rows, torch.tensor(self.numbers, device="cpu"))
 
 
 @dataclass(frozen=True)
@@ -165,9 +165,7 @@ def second(_: Share, values: np.ndarray) -> np.ndarray:
 def told(share: Share, what: str, start: int) -> np.ndarray:
     """Return the ``"numbers"`` of a part's rows among all, of which the first is ``start``, or their ``"classes"``."""
     targets = share.rows.targets
-    found: np.ndarray = (
-        (torch.arange(start, start + len(targets)) if what == "numbers" else targets.argmax(1)).cpu().numpy()
-    )
+    found: np.ndarray = np.arange(start, start + len(targets)) if what == "numbers" else targets.argmax(1).cpu().numpy()
     return found
 
 

@@ -53,7 +53,7 @@ def _columns(block: Block, omega: Omega) -> Columns:
     if (found := block.columnwise(omega)) is not None:
         scale, shift = (part.detach().double().cpu() for part in found)
         return Columns(scale, shift)
-    nothing = torch.zeros(1, 1, dtype=torch.float64)
+    nothing = torch.zeros(1, 1, dtype=torch.float64, device="cpu")
     return Columns(None, block.features(omega, block.precompute(nothing))[0])
 
 

@@ -22,7 +22,7 @@ _FEW = 0.3
 
 with warnings.catch_warnings():  # torch says once in a process that these tensors are new
     warnings.simplefilter("ignore")
-    torch.sparse_csr_tensor([0, 0], [], [], (1, 1))
+    torch.sparse_csr_tensor([0, 0], [], [], (1, 1), device="cpu")
 
 
 class Thin:
@@ -85,4 +85,6 @@ class Thin:
 def _tensor(matrix: Any) -> Tensor:
     """Return a CSR matrix of scipy as one of torch on the same memory; indices of 32 bits are what MKL takes."""
     starts, columns = (torch.from_numpy(part.astype(np.int32, copy=False)) for part in (matrix.indptr, matrix.indices))
-    return torch.sparse_csr_tensor(starts, columns, torch.from_numpy(matrix.data), matrix.shape, check_invariants=False)
+    return torch.sparse_csr_tensor(
+        starts, columns, torch.from_numpy(matrix.data), matrix.shape, check_invariants=False, device="cpu"
+    )

@@ -77,7 +77,7 @@ def overview(model: FittedModel, *, neighbours: int = 10, data: Data | None = No
     if fit.data.task == "classification":
         values = knn_shapley(model, neighbours=neighbours, data=data)
         trusted = (parts[0]["doubt"] < 0) & (values["shapley"] > 0)
-        second = table(fit, {"second_doubt": second_doubt(fit, torch.as_tensor(trusted.to_numpy(copy=True)))})
+        second = table(fit, {"second_doubt": second_doubt(fit, torch.from_numpy(trusted.to_numpy(copy=True)))})
         combined = (_share(second["second_doubt"]) + _share(-values["shapley"])) / 2
         parts += [values, second, combined.to_frame("combined")]
     return pandas.concat(parts, axis=1)

@@ -50,7 +50,7 @@ class LogWeights(DataWeights):
 
     def init(self, targets: Tensor) -> Omega:
         """Return ``log_weight`` (k,), zeros."""
-        return {"log_weight": torch.zeros(len(targets), dtype=torch.float64)}
+        return {"log_weight": torch.zeros(len(targets), dtype=torch.float64, device="cpu")}
 
     def log_weights(self, omega: Omega, targets: Tensor) -> Tensor:
         """Return ``log_weight`` itself."""
@@ -177,7 +177,7 @@ class GroupWeights(DataWeights):
         """Return ``log_weight``, a zero for each group."""
         self._numbers(targets)
         count = targets.shape[1] if isinstance(self.groups, str) else len(self.names)
-        return {"log_weight": torch.zeros(count, dtype=torch.float64)}
+        return {"log_weight": torch.zeros(count, dtype=torch.float64, device="cpu")}
 
     def log_weights(self, omega: Omega, targets: Tensor) -> Tensor:
         """Return the log weight of each row's group."""

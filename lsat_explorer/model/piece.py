@@ -263,7 +263,7 @@ def one_of(value: Any, name: str, allowed: Iterable[Any]) -> Any:
 
 def tensor(value: float) -> Tensor:
     """Return a float64 scalar, the form of one hyper-parameter."""
-    return torch.tensor(float(value), dtype=torch.float64)
+    return torch.tensor(float(value), dtype=torch.float64, device="cpu")
 
 
 def prefixed(prefix: str, omega: Omega) -> Omega:

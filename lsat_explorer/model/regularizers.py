@@ -102,7 +102,7 @@ class Diagonal(_OneMatrix):
     def init(self, columns: Mapping[str, slice]) -> Omega:
         """Return the starting log weight of each feature."""
         mine = named_columns(columns, self.block)
-        return {"log_weight": torch.full((mine.stop - mine.start,), float(self.log_weight), dtype=torch.float64)}
+        return {"log_weight": tensor(self.log_weight).repeat(mine.stop - mine.start)}
 
     def matrix(self, n: int) -> sparse.csr_array:
         """Return the identity (n, n)."""

@@ -96,7 +96,9 @@ class IterativeKKT(System):
 
     def _random(self, seed: int) -> Tensor:
         generator = torch.Generator().manual_seed(seed)
-        return torch.randn(self._scale.shape, generator=generator, dtype=torch.float64).to(self._scale.device)
+        return torch.randn(self._scale.shape, generator=generator, dtype=torch.float64, device="cpu").to(
+            self._scale.device
+        )
 
     @torch.no_grad()
     def fit(self, right: Tensor) -> Tensor:

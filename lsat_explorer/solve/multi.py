@@ -113,7 +113,7 @@ def _term(number: int, A: Any, B: Tensor, weight: Tensor | float) -> Term:
     operator = as_operator(A, B.device, f"A of term {number}")
     if isinstance(A, LinearOperator):
         check_products(operator, right, f"A of term {number}")
-    scalar = weight if isinstance(weight, Tensor) else torch.tensor(float(weight))
+    scalar = weight if isinstance(weight, Tensor) else torch.tensor(float(weight), dtype=torch.float64, device=B.device)
     return Term(operator, right, scalar.to(device=B.device, dtype=torch.float64).reshape(()))
 
 

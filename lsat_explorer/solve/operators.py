@@ -111,7 +111,9 @@ def column_norms(operator: LinearOperator, like: Tensor) -> Tensor:
     if isinstance(operator, Matrix):
         return operator.column_norms()
     k = operator.shape[0]
-    signs = torch.randint(0, 2, (k, _PROBES), generator=torch.Generator().manual_seed(0), dtype=torch.int8)
+    signs = torch.randint(
+        0, 2, (k, _PROBES), generator=torch.Generator().manual_seed(0), dtype=torch.int8, device="cpu"
+    )
     return operator.rmatvec(signs.to(like) * 2 - 1).square().mean(1)
 
 
@@ -120,7 +122,9 @@ def row_norms(operator: LinearOperator, scale: Tensor) -> Tensor:
     if isinstance(operator, Matrix):
         return operator.row_norms(scale)
     n = operator.shape[1]
-    signs = torch.randint(0, 2, (n, _PROBES), generator=torch.Generator().manual_seed(0), dtype=torch.int8)
+    signs = torch.randint(
+        0, 2, (n, _PROBES), generator=torch.Generator().manual_seed(0), dtype=torch.int8, device="cpu"
+    )
     return operator.matvec(scale[:, None] * (signs.to(scale) * 2 - 1)).square().mean(1)
 
 
@@ -128,7 +132,9 @@ def check_products(operator: LinearOperator, like: Tensor, name: str = "A") -> N
     """Refuse an operator whose maps return the wrong shape, or whose `rmatvec` is not the transpose of `matvec`."""
     k, n = operator.shape
     generator = torch.Generator().manual_seed(1)
-    V, U = (torch.randn(size, 1, generator=generator, dtype=torch.float64).to(like.device) for size in (n, k))
+    V, U = (
+        torch.randn(size, 1, generator=generator, dtype=torch.float64, device="cpu").to(like.device) for size in (n, k)
+    )
     AV, ATU = operator.matvec(V), operator.rmatvec(U)
     for product, size, method in ((AV, k, "matvec"), (ATU, n, "rmatvec")):
         if product.shape != (size, 1) or product.dtype != torch.float64:

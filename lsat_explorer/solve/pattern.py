@@ -74,16 +74,16 @@ class Pattern:
 
 
 def _csr(crow: Tensor, col: Tensor, values: Tensor, shape: tuple[int, ...]) -> Tensor:
-    return torch.sparse_csr_tensor(crow, col, values, shape, check_invariants=False)
+    return torch.sparse_csr_tensor(crow, col, values, shape, device=values.device, check_invariants=False)
 
 
 @functools.cache
 def _spend_beta_warning() -> None:
     """Let torch say, once and unheard, that CSR is in beta: it says so at the first CSR tensor of a process only."""
-    zero = torch.zeros(1, dtype=torch.int64)
+    zero = torch.zeros(1, dtype=torch.int64, device="cpu")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        _csr(torch.tensor([0, 1]), zero, torch.ones(1), (1, 1))
+        _csr(torch.tensor([0, 1], device="cpu"), zero, torch.ones(1, device="cpu"), (1, 1))
 
 
 class _Product(torch.autograd.Function):

@@ -96,7 +96,9 @@ class Shifted:
 
         ``check`` is called between products and may raise to interrupt.
         """
-        ones = torch.ones(len(self), 1, dtype=torch.float64) if weight is None else weight.double()[:, None]
+        ones = (
+            torch.ones(len(self), 1, dtype=torch.float64, device="cpu") if weight is None else weight.double()[:, None]
+        )
         sides = self.transposed_times(torch.cat([ones, ones * Y.double()], 1))
         return Sums(self._square(weight, check), sides[:, 0], ones.sum(), sides[:, 1:], (ones * Y.double()).sum(0))
 
@@ -172,8 +174,8 @@ def _places(columns: Sequence[Columns]) -> list[slice]:
 
 def predicted(rows: Shifted, columns: Sequence[Columns], theta: Tensor) -> Tensor:
     """Return X̃ θ (k, m), or S A + 1 bᵀ of the θ (n, m) that belong to each of the ``columns``."""
-    slopes = torch.zeros(rows.shape[1], theta.shape[1], dtype=torch.float64)
-    constant = torch.zeros(theta.shape[1], dtype=torch.float64)
+    slopes = torch.zeros(rows.shape[1], theta.shape[1], dtype=torch.float64, device="cpu")
+    constant = torch.zeros(theta.shape[1], dtype=torch.float64, device="cpu")
     for one, place in zip(columns, _places(columns), strict=True):
         mine = theta[place].double()
         constant += one.beside(rows.reference) @ mine

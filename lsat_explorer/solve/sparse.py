@@ -87,7 +87,9 @@ class _Normal(System):
 
     def _largest(self) -> Tensor:
         """Return the norm of A to some tenths, by the power method."""
-        v = torch.randn(self._scale.shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64)
+        v = torch.randn(
+            self._scale.shape, generator=torch.Generator().manual_seed(3), dtype=torch.float64, device="cpu"
+        )
         v = v.to(self._scale.device)
         for _ in range(5):
             v, square = normalise(self._rmatvec(self._matvec(v)))
@@ -109,7 +111,9 @@ class _Normal(System):
     def fit(self) -> Tensor:
         """Return θ from B itself, with a probe beside it: a random z that must come back from A z."""
         B = torch.cat([t.B if t.weight is None else t.weight.sqrt() * t.B for t in self._terms])
-        z = torch.randn(self._scale.shape, generator=torch.Generator().manual_seed(2), dtype=B.dtype).to(B.device)
+        z = torch.randn(self._scale.shape, generator=torch.Generator().manual_seed(2), dtype=B.dtype, device="cpu").to(
+            B.device
+        )
         right = torch.cat([B, self._matvec(z)], 1)
         y, excess = self._correct(self._rmatvec(right), right)
         if excess[-1] <= 1 and (lost := self._lost(y[:, -1:], z, right[:, -1:])):

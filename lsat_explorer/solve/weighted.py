@@ -104,9 +104,9 @@ class PenaltyMatrix:
 
 def _sparse_tensor(matrix: Any, device: torch.device | str) -> Tensor:
     coo: Any = sparse.coo_array(matrix)
-    indices = torch.as_tensor(np.stack([c.astype(np.int64) for c in coo.coords]))
-    values = torch.as_tensor(coo.data.astype(np.float64))
-    return torch.sparse_coo_tensor(indices, values, coo.shape, check_invariants=False).coalesce().to(device)
+    indices = torch.from_numpy(np.stack([c.astype(np.int64) for c in coo.coords])).to(device)
+    values = torch.from_numpy(coo.data.astype(np.float64)).to(device)
+    return torch.sparse_coo_tensor(indices, values, coo.shape, device=device, check_invariants=False).coalesce()
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ from ..engines.moving import Moving
 from ..engines.passes import Flow, Flowed, Judge, Judged, Left, plus
 from ..engines.together import OneFit, solved_and_judged
 from ..model.engines import Chunks, Dask
-from ..model.piece import Omega, prefixed, within
+from ..model.piece import Omega, prefixed, tensor, within
 from ..solve.weighted import Moments, PenaltyMatrix, Solution, solve_normal
 from .criteria import GCV, LeaveOneOut
 from .evaluation import Evaluation, added
@@ -101,7 +101,7 @@ def evaluate(problem: Problem, omega: Omega) -> Apart:
     if not loss < math.inf:
         loss, error = math.inf, math.nan
     judgement = (loss + penalty, loss, penalty, error, outcome)
-    nowhere = torch.empty(0, problem.targets.shape[1], dtype=torch.float64)
+    nowhere = torch.empty(0, problem.targets.shape[1], dtype=torch.float64, device="cpu")
     rights, own = tuple(one.right for one in found if one.right is not None), _sum(one.own for one in found)
     more: dict[str, Any] = {"rights": rights, "own": own or {}, "log_weights": by_part, "middle": middle, "same": same}
     return Apart(omega, there, *judgement, solutions, moving, nowhere, None, **more)
@@ -204,7 +204,7 @@ def losses_beside(problem: Problem, at: Apart) -> dict[str, Tensor]:
     """Return the losses on training rows and on those of early stopping, in one pass that asks for nothing else."""
     with torch.no_grad():
         _flowed(problem, at, [None] * len(at.solutions), False)
-    return {name: torch.tensor(value, dtype=torch.float64) for name, value in at.beside.items()}
+    return {name: tensor(value) for name, value in at.beside.items()}
 
 
 def _flowed(

@@ -16,7 +16,7 @@ from torch import Tensor
 
 from ..data.safe_file import check_tensors
 from ..data.whole_file import whole_file
-from ..model.piece import Omega, prefixed, within
+from ..model.piece import Omega, prefixed, tensor, within
 from ..model.recipe import Recipe
 from .fingerprint import versions
 from .iterate import COLUMNS, Iterate, Memory, Status, from_row
@@ -119,7 +119,7 @@ def _packed(parts: Parts) -> tuple[list[str], dict[str, Tensor]]:
     """Return the names of ω in their order, and the tensors of the iterates: those that several share once."""
     last = parts.whole[max(parts.whole)].omega if parts.whole else {}
     names = list(dict.fromkeys([*last, *(name for one in parts.whole.values() for name in one.omega)]))
-    tensors = {"table": torch.from_numpy(parts.table), "whole": torch.tensor(list(parts.whole), dtype=torch.int64)}
+    tensors = {"table": torch.from_numpy(parts.table), "whole": torch.from_numpy(np.array([*parts.whole], np.int64))}
     for name in names:
         of = [one.omega.get(name) for one in parts.whole.values()]
         of = [value if value is not None and value.ndim else None for value in of]
@@ -127,7 +127,8 @@ def _packed(parts: Parts) -> tuple[list[str], dict[str, Tensor]]:
         if different:
             place = {id(value): index for index, value in enumerate(different)}
             tensors[f"omega.{name}"] = torch.stack([value.detach().cpu() for value in different])
-            tensors[f"which.{name}"] = torch.tensor([-1 if value is None else place[id(value)] for value in of])
+            which = [-1 if value is None else place[id(value)] for value in of]
+            tensors[f"which.{name}"] = torch.tensor(which, device="cpu")
     return names, tensors
 
 
@@ -150,7 +151,7 @@ def _unpacked(said: dict[str, Any], tensors: dict[str, Tensor]) -> Iterates:
             if name in kept and which[name][index] >= 0:
                 omega[name] = kept[name][which[name][index]]
             elif name in columns and not math.isnan(row[columns.index(name)]):
-                omega[name] = torch.tensor(row[columns.index(name)], dtype=torch.float64)
+                omega[name] = tensor(row[columns.index(name)])
         whole[place] = from_row(row[: len(COLUMNS)], omega)
     stride, size = int(said["stride"]), int(said["size"])
     if len(table) - 1 not in whole or min(whole) < 0 or min(stride, size) < 1:

@@ -59,7 +59,7 @@ class Coordinates:
         """Return ω at x; what is not tuned is taken from ``like``."""
         values, start = dict(like), 0
         for name in self.names:
-            part = torch.as_tensor(x[start : start + self._sizes[name]], dtype=torch.float64)
+            part = torch.as_tensor(x[start : start + self._sizes[name]], dtype=torch.float64, device="cpu")
             start += self._sizes[name]
             values[name] = self._centred(name, part).reshape(like[name].shape)
         return values

@@ -133,7 +133,7 @@ def _memory(last: Iterate, gradient: Omega, t: float, precise: bool) -> Callable
         **prefixed("last", packed(last)),
         **prefixed("gradient", gradient),
         "step": tensor(t),
-        "precise": torch.tensor(precise),
+        "precise": torch.tensor(precise, device="cpu"),
     }
 
 

@@ -118,7 +118,7 @@ class FittedModel:
             check_entries(matrix, "X", np.arange(matrix.shape[0]), self.feature_names)
             return outputs(self.prepared, within("featurizer", self.omega), self.theta, matrix)
         rows = self._inputs(X)
-        parts = [torch.empty(0, self.theta.shape[1], dtype=torch.float64)]
+        parts = [torch.empty(0, self.theta.shape[1], dtype=torch.float64, device="cpu")]
         featurizer = within("featurizer", self.omega)
         with torch.no_grad():
             for chunk in rows.split(_CHUNK):

@@ -177,7 +177,7 @@ def recalling() -> Iterator[None]:
 
 def packed(iterate: Iterate) -> Memory:
     """Return an iterate as tensors, without its memory."""
-    return {"row": torch.tensor(row_of(iterate), dtype=torch.float64), **prefixed("omega", iterate.omega)}
+    return {"row": torch.tensor(row_of(iterate), dtype=torch.float64, device="cpu"), **prefixed("omega", iterate.omega)}
 
 
 def unpacked(memory: Memory) -> Iterate:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, overload
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
+from ..model.piece import tensor
 from .iterate import COLUMNS, SCALARS, Iterate, from_row, read_field, row_of
 
 __all__ = ["Iterates", "Parts", "less"]
@@ -166,7 +166,7 @@ class Iterates(Sequence[Iterate]):
             return iterate
         names, table = self._table
         row, ends = table[place].tolist(), len(COLUMNS)
-        omega = {n: _number(v) for n, v in zip(names[ends:], row[ends:], strict=True) if not math.isnan(v)}
+        omega = {n: tensor(v) for n, v in zip(names[ends:], row[ends:], strict=True) if not math.isnan(v)}
         return from_row(row[:ends], omega)
 
     def _value(self, place: int, name: str) -> float:
@@ -220,7 +220,3 @@ class Parts:
 def less(value: float, least: float) -> bool:
     """Whether a value is below the least so far, which may be no number yet."""
     return value < least or (math.isnan(least) and not math.isnan(value))
-
-
-def _number(value: float) -> torch.Tensor:
-    return torch.tensor(value, dtype=torch.float64)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import torch
 from torch import Tensor
 
 from ..engines.moving import Moving
 from ..engines.passes import Fitted, Judge, Judged
+from ..model.piece import tensor
 from ..solve.outcome import Outcome
 from ..solve.weighted import Solution
 from .criteria import GCV
@@ -30,7 +30,7 @@ def without(
     """
     rows, factor = problem.parts[0].rows, solution.factor
     found = rows.left_out(moving, Fitted(solution.theta, factor.lower, factor.scale, judge), 0, log_weight)
-    worst = (torch.tensor(value, dtype=torch.float64) for value in found.largest)
+    worst = (tensor(value) for value in found.largest)
     outcome = own_fit(*worst)
     if not outcome.ok:
         return [], None, None, outcome

@@ -62,7 +62,7 @@ class _Search:
             **prefixed("origin", self.origin),
             **prefixed("best", packed(best)),
             **(prefixed("method", inner()) if inner is not None else {}),
-            "numbers": torch.tensor(numbers),
+            "numbers": torch.tensor(numbers, device="cpu"),
             "seconds": tensor(seconds),
         }
 
@@ -251,7 +251,7 @@ class Grid(Method):
             _, first, _ = start_iterate(problem, problem.evaluate(omega), self.points)
             yield self._running(search, first)
         for value in np.linspace(self.low, self.high, self.points)[search.count - 1 :]:
-            point = problem.evaluate({**omega, name: omega[name] + torch.as_tensor(value)})
+            point = problem.evaluate({**omega, name: omega[name] + tensor(value)})
             _, iterate, _ = start_iterate(problem, point, self.points)
             best = search.best
             assert best is not None

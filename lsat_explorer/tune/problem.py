@@ -124,7 +124,7 @@ class Problem:
         self.parts: list[Part] = []
         for p, index in enumerate(positions):
             where = torch.as_tensor(index, device=self.device)
-            inputs = train.inputs if whole else chosen_rows(self.recipe.engine, train.inputs, torch.as_tensor(index))
+            inputs = train.inputs if whole else chosen_rows(self.recipe.engine, train.inputs, where.cpu())
             targets = train.targets if whole else train.targets[index]
             rows = self._rows(inputs, targets, p in scored, None if weights is None else weights[where])
             self.parts.append(Part(rows, slice(None) if whole else where))

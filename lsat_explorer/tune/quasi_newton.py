@@ -179,9 +179,9 @@ class _Said:
         return lambda: {
             **prefixed("last", packed(last)),
             **prefixed("start", self.start),
-            "values": torch.tensor([value for value, _ in self.answers[:count]], dtype=torch.float64),
+            "values": torch.tensor([value for value, _ in self.answers[:count]], dtype=torch.float64, device="cpu"),
             "slopes": torch.from_numpy(np.stack([slope for _, slope in self.answers[:count]])),
-            "precise": torch.tensor(precise),
+            "precise": torch.tensor(precise, device="cpu"),
         }
 
 

@@ -171,7 +171,7 @@ class Run(Stepping):
         """Return the weights (k,) as `weights` does, but leave those that lie with their rows on workers there."""
         weights = self.recipe.data_weights
         if weights is None or not self.iterates:
-            return torch.ones(len(self.data.train), dtype=torch.float64)
+            return torch.ones(len(self.data.train), dtype=torch.float64, device="cpu")
         omega = {name: value.cpu() for name, value in within("data_weights", self.omega).items()}
         return (2 * weights.log_weights(omega, self.data.train.targets)).exp()
 

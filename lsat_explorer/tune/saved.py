@@ -12,14 +12,13 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-import torch
 from safetensors.torch import save_file
 
 from ..data.data import Data
 from ..data.safe_file import json_in, read_tensors, text_in
 from ..data.whole_file import whole_file
 from ..data.whole_files import in_force, put_in_place, whole_files
-from ..model.piece import nearest
+from ..model.piece import nearest, tensor
 from ..model.recipe import Recipe
 from .checkpoint import Checkpoint, Keeper
 from .checkpoint_file import NAME
@@ -174,7 +173,7 @@ def _iterate(row: dict[str, Any]) -> Iterate:
     values = {name: read_field(name, _number(row[name])) for name in SCALARS if name != "status"}
     # An entry that the loss has gained or lost during the run is blank in the rows that had none.
     known = {name: _number(value) for name, value in row.items() if name not in SCALARS}
-    omega = {n: torch.tensor(v, dtype=torch.float64) for n, v in known.items() if not math.isnan(v)}
+    omega = {n: tensor(v) for n, v in known.items() if not math.isnan(v)}
     return Iterate(**values, status=Status(row["status"]), omega=omega)
 
 

@@ -8,12 +8,11 @@ from functools import lru_cache
 from math import cos, exp, isqrt, pi, sin
 from typing import Any
 
-import torch
 from torch import Tensor
 
 from lsat_explorer.model.graphs import Graph
 from lsat_explorer.model.hyper_penalties import Frozen, HyperPenalty, Sum
-from lsat_explorer.model.piece import Omega, Piece, within
+from lsat_explorer.model.piece import Omega, Piece, tensor, within
 from lsat_explorer.model.prepared import Featurizer
 from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.widgets.featurizer_fields import controls
@@ -178,9 +177,7 @@ def _values(piece: Piece, prefix: str, omega: Omega) -> dict[str, str]:
         return {name: _amount(name, value) for name, value in present.items()}
     start = {name: getattr(piece, name) for name in ("log_weight", "log_scale") if hasattr(piece, name)}
     return {
-        name: "set when the features are prepared"
-        if value is None
-        else _amount(name, torch.tensor(float(value), dtype=torch.float64))
+        name: "set when the features are prepared" if value is None else _amount(name, tensor(value))
         for name, value in start.items()
     }
 

@@ -123,7 +123,7 @@ def _curves(tried: Tried, rows: Tensor, column: int) -> tuple[NDArray[np.intp], 
     """
     low, high = float(rows[:, column].min()), float(rows[:, column].max())
     room = 0.04 * (high - low) or 1.0
-    grid = torch.linspace(low - room, high + room, _POINTS, dtype=torch.float64)
+    grid = torch.linspace(low - room, high + room, _POINTS, dtype=torch.float64, device="cpu")
     taken = []
     other = rows[(rows - rows[0]).abs().sum(1).argmax()]  # one that differs
     for row in (rows[0], other):

@@ -88,7 +88,7 @@ class RowTiles:
         """Rows that are not images, as graphs."""
         train = self.data.train.inputs
         if isinstance(train, RowsApart):  # some of them tell how far rows lie from the mean
-            some = train[torch.arange(0, len(train), -(-len(train) // _SOME))]
+            some = train[torch.arange(0, len(train), -(-len(train) // _SOME), device="cpu")]
             return RowValues(self.split.inputs, self.data.feature_names, some.numpy())
         return RowValues(self.split.inputs.numpy(), self.data.feature_names, train.numpy())
 

@@ -14,6 +14,7 @@ from torch import Tensor
 
 from lsat_explorer.engines import looked
 from lsat_explorer.engines.by_row import ByRow
+from lsat_explorer.model.piece import tensor
 from lsat_explorer.plots.curves import bin_edges
 from lsat_explorer.widgets.row_filters import Ends, counts_told, in_range, range_counts
 from lsat_explorer.widgets.rows import Page, Positions, page_of
@@ -233,6 +234,6 @@ def _ends(values: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _ends_apart(values: Tensor, some: Tensor) -> NDArray[np.float64]:
-    inf = torch.tensor(torch.inf, dtype=torch.float64)
+    inf = tensor(torch.inf)
     low, high = (float(getattr(torch.where(some, values, s * inf), end)()) for end, s in (("min", 1), ("max", -1)))
     return np.array([low, high]) if low <= high else np.empty(0)

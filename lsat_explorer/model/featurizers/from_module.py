@@ -96,7 +96,8 @@ class FromModule(Featurizer):
 
     def _make(self, d: int, device: torch.device) -> _Module:
         try:
-            module = _MODULES.get(self.name)(d)
+            with torch.device("cpu"):  # whatever the default device, the seed draws the same there
+                module = _MODULES.get(self.name)(d)
         except Exception as error:  # a function of the user's, which may raise anything
             raise ValueError(
                 f"The factory of {self.name!r} made no module for {d} columns, {type(error).__name__}: {_words(error)}"

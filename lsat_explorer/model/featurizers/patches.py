@@ -83,17 +83,18 @@ class RandomPatches(Featurizer):
     def _draw(self, inputs: Tensor, generator: torch.Generator) -> Tensor:
         """Return patches (s, colours, size, size), a few rounds of drawing where many places are flat."""
         h, w = self.image_shape[:2]
-        span = torch.arange(self.size)
+        span = torch.arange(self.size, device="cpu")
         kept: list[Tensor] = []
         found = 0
         for _ in range(50):
             image, top, left = (
-                torch.randint(high, (2 * self.patches,), generator=generator)
+                torch.randint(high, (2 * self.patches,), generator=generator, device="cpu")
                 for high in (len(inputs), h - self.size + 1, w - self.size + 1)
             )
             images = _images(inputs[image.to(inputs.device)].double(), self.image_shape).cpu()
             rows, columns = top[:, None] + span, left[:, None] + span
-            drawn = images[torch.arange(len(images))[:, None, None], :, rows[:, :, None], columns[:, None, :]]
+            each = torch.arange(len(images), device="cpu")[:, None, None]
+            drawn = images[each, :, rows[:, :, None], columns[:, None, :]]
             drawn = drawn.movedim(-1, 1)
             centred = drawn - drawn.mean((1, 2, 3), keepdim=True)
             norm = centred.square().sum((1, 2, 3)).sqrt()
@@ -118,7 +119,7 @@ def _images(rows: Tensor, shape: tuple[int, ...]) -> Tensor:
 
 def _averaging(places: int, cells: int) -> Tensor:
     """Return the matrix (cells, places) of means over parts from ⌊c q / cells⌋ up to ⌈(c + 1) q / cells⌉, q places."""
-    result = torch.zeros(cells, places, dtype=torch.float64)
+    result = torch.zeros(cells, places, dtype=torch.float64, device="cpu")
     for cell in range(cells):
         start, end = cell * places // cells, -(-(cell + 1) * places // cells)
         result[cell, start:end] = 1 / (end - start)

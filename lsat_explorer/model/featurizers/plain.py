@@ -47,10 +47,11 @@ class _Identity(Block):
         return computed
 
     def columnwise(self, omega: Omega) -> tuple[Tensor, Tensor]:
-        return torch.ones(self.width, dtype=torch.float64), torch.zeros(self.width, dtype=torch.float64)
+        ones = torch.ones(self.width, dtype=torch.float64, device="cpu")
+        return ones, torch.zeros_like(ones)
 
     def state(self) -> dict[str, Tensor]:
-        return {"width": torch.tensor(self.width)}
+        return {"width": torch.tensor(self.width, device="cpu")}
 
 
 @register

@@ -121,4 +121,4 @@ class _Power(Block):
         return signed_power(z, omega["exponent"].to(computed.dtype))
 
     def state(self) -> dict[str, Tensor]:
-        return {"centre": self._centre, "width": torch.tensor(self.width)}
+        return {"centre": self._centre, "width": torch.tensor(self.width, device="cpu")}
