@@ -22,6 +22,16 @@ omega = {name: [x.hex() for x in value.flatten().tolist()] for name, value in ru
 print(json.dumps([[[float(x).hex() for x in row] for row in table], omega]))
 """
 
+SAVES = """
+import hashlib, pathlib, sys, torch
+import lsat_explorer as lsat
+torch.set_num_threads(1)
+model = lsat.tune(lsat.Recipe.from_json(sys.argv[1]), lsat.datasets.digits(), progress=False).model
+for number in range(4):
+    model.save(f"{number}.safetensors")
+    print(hashlib.sha256(pathlib.Path(f"{number}.safetensors").read_bytes()).hexdigest())
+"""
+
 
 def recipe(dtype: str = "float64", method: str = "LineSearch") -> str:
     """Archetypes, a weight per row and a temperature: everything that an evaluation can compute."""
@@ -76,3 +86,16 @@ def test_one_thread_and_two_agree_on_the_first_twenty_iterates(method):
         mine, theirs = ([float.fromhex(x) for x in v] for v in (values, two_omega[name]))
         # A weight per row is compared as a vector: single entries may be as small as rounding.
         assert np.linalg.norm(np.subtract(mine, theirs)) <= 1e-9 * np.linalg.norm(mine), name
+
+
+def test_equal_runs_write_equal_bytes(tmp_path):
+    import lsat_explorer as lsat
+
+    asked = lsat.Recipe(method=lsat.LineSearch(max_iterations=2)).to_json()
+    hashes = set()
+    for seed in ("0", "1"):
+        words, names = [sys.executable, "-c", SAVES, asked], {**os.environ, "PYTHONHASHSEED": seed}
+        done = subprocess.run(words, env=names, cwd=tmp_path, capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stderr
+        hashes |= set(done.stdout.split())
+    assert len(hashes) == 1

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import json
 import os
-import sys
 from pathlib import Path
 
 import numpy as np
@@ -12,6 +12,7 @@ import pytest
 import torch
 
 import lsat_explorer as lsat
+from lsat_explorer.data.safe_file import read_tensors, write_tensors
 from test_problem import make_data
 
 # Written by version 0.1.0 of the package, format 1: iris, with powers, archetypes of both kernels and a temperature.
@@ -157,7 +158,7 @@ def test_an_old_model_stays_until_the_new_one_is_whole(run, tmp_path, monkeypatc
         Path(file).write_bytes(b"half")
         raise OSError("no space left")
 
-    monkeypatch.setattr(sys.modules[lsat.FittedModel.__module__], "save_file", full)
+    monkeypatch.setattr("lsat_explorer.data.safe_file.save_file", full)
     with pytest.raises(OSError, match="no space left"):
         run.model.save(path)
     assert [file.name for file in tmp_path.iterdir()] == [path.name]
@@ -229,3 +230,13 @@ def test_numbers_beyond_those_of_training_are_refused_by_place():
         model.predict(X)
     X[2, 1] = 1e100
     assert np.isfinite(model.predict(X)).all()
+
+
+def test_texts_of_any_letters_keep_their_place_in_a_header(tmp_path):
+    texts = {"z": 'é\x01\x7f\u2028😀"\\/\n', "a": "", "é\t": json.dumps({"ü": "\x00"})}
+    for order in (texts, dict(reversed(texts.items()))):
+        write_tensors(tmp_path / "file", order, {"θ\n": torch.ones(2, 3).mT})
+        found, tensors = read_tensors(tmp_path / "file")
+        assert list(found) == sorted(texts)
+        assert found == texts
+        assert torch.equal(tensors["θ\n"], torch.ones(3, 2))

@@ -11,10 +11,12 @@ import os
 from pathlib import Path
 from typing import Any
 
+import torch
 from safetensors import SafetensorError, safe_open
+from safetensors.torch import save_file
 from torch import Tensor
 
-__all__ = ["check_tensors", "json_in", "read_tensors", "text_in"]
+__all__ = ["check_tensors", "json_in", "read_tensors", "text_in", "write_tensors"]
 
 MOST_TENSORS = 100_000
 MOST_NAME = 1_000
@@ -27,6 +29,26 @@ _BYTES = {
     "BOOL": 1, "U8": 1, "I8": 1, "F8_E5M2": 1, "F8_E4M3": 1, "I16": 2, "U16": 2, "F16": 2, "BF16": 2,
     "I32": 4, "U32": 4, "F32": 4, "F64": 8, "I64": 8, "U64": 8, "C64": 8,
 }  # fmt: skip
+
+
+def write_tensors(path: Path, texts: dict[str, str], tensors: dict[str, Tensor]) -> None:
+    """Write a safetensors file with texts in its header; equal ones give equal bytes.
+
+    Raises
+    ------
+    OSError, SafetensorError
+        When it cannot be written.
+    """
+    own = {name: value.detach().cpu().clone(memory_format=torch.contiguous_format) for name, value in tensors.items()}
+    save_file(own, path, metadata=texts)
+    # safetensors writes the texts in the order of a hash map, another one each time. The header keeps its length.
+    with path.open("r+b") as file:
+        length = int.from_bytes(file.read(8), "little")
+        header = json.loads(file.read(length))
+        header["__metadata__"] = dict(sorted(header["__metadata__"].items()))
+        ordered = json.dumps(header, ensure_ascii=False, separators=(",", ":")).encode()
+        file.seek(8)
+        file.write(ordered.ljust(length))
 
 
 def read_tensors(path: Path, device: str = "cpu") -> tuple[dict[str, str], dict[str, Tensor]]:

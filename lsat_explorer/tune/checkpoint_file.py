@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import torch
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor
 
-from ..data.safe_file import check_tensors
+from ..data.safe_file import check_tensors, write_tensors
 from ..data.whole_file import whole_file
 from ..model.piece import Omega, prefixed, tensor, within
 from ..model.recipe import Recipe
@@ -107,12 +106,7 @@ def write_state(run: Stepping, path: Path, rows: dict[str, str], checkpoint: Che
     if wanted != recipe:
         header["wanted"] = wanted.to_json()
     with whole_file(path) as file:
-        save_file({name: _apart(value) for name, value in tensors.items()}, file, metadata=header)
-
-
-def _apart(value: Tensor) -> Tensor:
-    """Return a tensor with memory of its own, as the file wants it."""
-    return value.detach().cpu().clone(memory_format=torch.contiguous_format)
+        write_tensors(file, header, tensors)
 
 
 def _packed(parts: Parts) -> tuple[list[str], dict[str, Tensor]]:

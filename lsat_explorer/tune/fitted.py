@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
-from safetensors.torch import save_file
 from torch import Tensor
 
 from ..data.categories import in_order
 from ..data.foreign import frame_of
+from ..data.safe_file import write_tensors
 from ..data.sparse_rows import RowsSparse, check_entries, read_sparse
 from ..data.tables import check_finite, fitting, numbers, plain
 from ..data.whole_file import whole_file
@@ -194,7 +194,7 @@ class FittedModel:
             "model": json.dumps(described),
         }
         with whole_file(path) as file:
-            save_file({k: v.detach().cpu().contiguous().clone() for k, v in tensors.items()}, file, metadata=header)
+            write_tensors(file, header, tensors)
 
     def to_onnx(self, path: str | os.PathLike[str], *, dtype: str = "float32") -> None:
         """Write an ONNX file of `predict`, for programs without Python; it is written by the package ``onnx``.
