@@ -165,6 +165,24 @@ def test_bad_input_is_refused_in_one_sentence(case):
     sentence(error)
 
 
+@pytest.mark.parametrize("kind", [list, tuple, lambda y: pd.Series(y, dtype=object)])
+@pytest.mark.parametrize("labels", [["a", "a\0"], [b"a", b"a\0"], ["a\0", "a\0\0"]])
+def test_labels_that_numpy_would_make_equal_are_two_classes(labels, kind):
+    y = labels * 20
+    data = Data.from_arrays(np.arange(80.0).reshape(40, 2), kind(y), validation=10, test=10)
+    assert data.classes == tuple(labels)
+    assert [y[row] for row in data.train.rows] == data.train.labels.tolist()
+
+
+def test_two_rows_without_a_name_are_not_told_apart():
+    index = [*map(float, range(38)), np.nan, np.nan]
+    for rows in (index, np.array(index, dtype=object), pd.Index(index)):
+        with pytest.raises(ValueError, match="rows of X names nan twice; make it unique"):
+            Data.from_arrays(np.eye(40), [0, 1] * 20, rows=rows)
+    with pytest.raises(ValueError, match="the row index of X names nan twice"):
+        Data.from_arrays(pd.DataFrame(np.eye(40), index=index), [0, 1] * 20)
+
+
 def test_data_checks_its_parts():
     data = of(X, Y)
     common = {"classes": (0, 1), "feature_names": ("a", "b", "c"), "task": "classification"}

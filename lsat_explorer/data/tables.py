@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -252,12 +253,9 @@ def read_column(y: Any, what: str = "y") -> Column:
         When they are neither labels nor real numbers, or have another shape.
     """
     values, known = column_of(y) or ((frame_of(y) or (None, plain(y, what)))[1], None)
-    if (
-        isinstance(y, list | tuple)
-        and values.dtype.kind in "US"
-        and not all(isinstance(label, str | bytes) for label in y)
-    ):
-        # numpy would turn the labels 1 and None beside 'a' into text
+    texts = isinstance(y, list | tuple) and values.dtype.kind in "US"
+    if texts and not (all(isinstance(label, str | bytes) for label in y) and values.tolist() == list(y)):
+        # numpy would turn the labels 1 and None beside 'a' into text, and cut the end off 'a\0'
         values = np.empty(len(y), dtype=object)
         values[:] = y
     if values.ndim == 2 and values.shape[1] == 1:
@@ -291,6 +289,7 @@ def _read_rows(rows: Any, X: Any, y: Any, count: int, prefix: str) -> np.ndarray
         raise ValueError(f"{source} has shape {names.shape}, expected ({count},); name each row of X once")
     seen = set()
     for name in names.tolist():
+        name = math.nan if isinstance(name, float) and math.isnan(name) else name  # one that is the same as itself
         if name in seen:
             raise ValueError(
                 f"{source} of {prefix}X names {shown(name)} twice; make it unique, for instance by reset_index"
