@@ -147,6 +147,8 @@ REFUSED = {
     "rows repeated": (lambda: of(X, Y, rows=[1, *range(39)]), "rows of X names 1 twice"),
     "index repeated": (lambda: of(pd.DataFrame(X, index=["a"] * 40), Y), "the row index of X names 'a' twice"),
     "too few row names": (lambda: of(X, Y, rows=range(39)), r"rows has shape \(39,\), expected \(40,\)"),
+    "a name twice": (lambda: of(X, Y, feature_names=["a", "b", "b"]), "feature_names has 'b' twice, expected a name"),
+    "a number twice": (lambda: of(X, Y, feature_names=["1", "a", 1]), "feature_names has '1' twice"),
     "too few names": (lambda: of(X, Y, feature_names=["a"]), "feature_names has 1 names for 3 features"),
     "sparse tensor": (lambda: of(torch.from_numpy(X).to_sparse(), Y), r"X is a sparse tensor.*X.to_dense\(\)"),
     "validation share": (lambda: of(X, Y, validation=1.5), "validation is 1.5, expected a share"),

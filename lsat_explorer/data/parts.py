@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -57,11 +58,11 @@ def joined(
     shape = None if image_shape is None else check_image_shape(image_shape, features)
     if feature_names is not None and not isinstance(feature_names, Iterable):
         raise ValueError(f"feature_names is {shown(feature_names)}, expected one name per column; give a list of them")
-    feature_names = None if feature_names is None else list(feature_names)
+    feature_names = None if feature_names is None else _each_once([str(name) for name in feature_names])
     names = feature_names if feature_names is not None else tables["train"].names or default_names(features, shape)
     if feature_names is not None and tables["train"].names is None and len(names) == features:
         # errors then name a column as the user does
-        tables = {split: replace(table, names=tuple(map(str, names))) for split, table in tables.items()}
+        tables = {split: replace(table, names=tuple(names)) for split, table in tables.items()}
     filled, fill = fill_missing(tables, missing)
     made, classes = make_splits(filled, task, finite=bool(files))
     return {
@@ -73,6 +74,16 @@ def joined(
         "image_shape": shape,
         "fill": fill,
     }
+
+
+def _each_once(names: list[str]) -> list[str]:
+    """Refuse names that are given for columns where one stands twice; those of a table are as they are."""
+    twice = next((name for name, count in Counter(names).items() if count > 1), None)
+    if twice is not None:
+        raise ValueError(
+            f"feature_names has {shown(twice)} twice, expected a name of its own for each column; make it so"
+        )
+    return names
 
 
 def check_parts(
