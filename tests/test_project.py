@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import contextlib
+import importlib
 import io
 import json
 import os
@@ -284,3 +285,9 @@ def printed_by_the_readme(start: str) -> str:
     with contextlib.redirect_stdout(out):
         exec(compile(program, "README.md", "exec"), {"__name__": "readme"})
     return out.getvalue()
+
+
+@pytest.mark.parametrize("module", ["lsat_explorer", "lsat_explorer.plots", "lsat_explorer.widgets"])
+def test_what_a_package_shows_is_what_it_offers(module):
+    package = importlib.import_module(module)
+    assert dir(package) == sorted(package.__all__)

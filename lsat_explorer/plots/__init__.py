@@ -55,3 +55,7 @@ def __getattr__(name: str) -> Any:
             raise
         raise ImportError(f"{name} needs plotly, which is not installed: install lsat_explorer[lab].") from error
     return getattr(module, name)
+
+
+def __dir__() -> list[str]:
+    return sorted(__all__)
