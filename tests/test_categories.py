@@ -142,10 +142,16 @@ def test_a_text_that_the_model_does_not_know_and_a_missing_one_are_refused_by_th
         model.predict(rows.assign(city=rows.city.where(rows.index != 3, "Paris")))
     with pytest.raises(ValueError, match=r"X holds nan in row 3, column 'city=Bern'"):
         model.predict(rows.assign(city=rows.city.where(rows.index != 3, None)))
-    with pytest.raises(ValueError, match=r"lacks column 'city=Bern'"):
+    own = r": give the columns 'price', 'city' by name\."
+    with pytest.raises(ValueError, match=rf"lacks column 'city' of text, or 'city=Bern'{own}"):
         model.predict(rows[["price"]])
+    with pytest.raises(ValueError, match=rf"lacks column 'price'{own}"):
+        model.predict(rows[["city"]])
     with pytest.raises(ValueError, match=r"has the unknown column 'town'"):
         model.predict(rows.assign(town="Bern"))
+    coded = {f"city={name}": (rows.city == name).astype(float) for name in ("Bern", "Oslo")}
+    with pytest.raises(ValueError, match=r"lacks column 'city=Rome': give the columns 'price', 'city=Bern', "):
+        model.predict(rows[["price"]].assign(**coded))
 
 
 def test_columns_are_matched_by_name_and_a_name_twice_is_refused():

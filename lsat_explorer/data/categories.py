@@ -149,6 +149,7 @@ def in_order(names: Sequence[str], entries: np.ndarray, wanted: Sequence[str]) -
     >>> in_order(["metal", "weight"], np.array([["iron", 2.5]], dtype=object), ["weight", "metal=iron", "metal=zinc"])
     array([[2.5, 1.0, 0.0]], dtype=object)
     """
+    given = set(names)
     names, entries = _with_indicators(list(names), entries, wanted)
     if names == list(wanted) or (len(names) == len(wanted) and not set(names) & set(wanted)):
         return entries  # in the second case they are called otherwise than in training: their order counts
@@ -158,14 +159,25 @@ def in_order(names: Sequence[str], entries: np.ndarray, wanted: Sequence[str]) -
     twice = next((name for name, count in Counter(names).items() if count > 1), None)
     if lacking is not None or unknown is not None or twice is not None:
         trouble = f"has the column {shown(twice)} twice"
+        own = _as_given(wanted, given)
         if lacking is not None:
-            text = lacking.partition("=")[0] if "=" in lacking else ""
-            trouble = f"lacks column {shown(lacking)}{f', or the column {shown(text)} of text' if text else ''}"
+            text = own[lacking] != lacking
+            trouble = f"lacks column {shown(own[lacking])}{f' of text, or {shown(lacking)}' if text else ''}"
         elif unknown is not None:
             trouble = f"has the unknown column {shown(unknown)}, to leave out by X.drop(columns=[{unknown!r}])"
-        known = ", ".join(map(repr, wanted[:6])) + (", …" if len(wanted) > 6 else "")
+        expected = list(dict.fromkeys(own.values()))
+        known = ", ".join(map(repr, expected[:6])) + (", …" if len(expected) > 6 else "")
         raise ValueError(f"X {trouble}: give the columns {known} by name.")
     return entries[:, [places[name] for name in wanted]]
+
+
+def _as_given(wanted: Sequence[str], given: set[str]) -> dict[str, str]:
+    """Return each wanted column with the one to give for it: that of text for those made of it, if none is given."""
+    made: dict[str, list[str]] = {}
+    for name in wanted:
+        made.setdefault(name.partition("=")[0], []).append(name)
+    of_text = {column for column, its in made.items() if len(its) > 1 and not given & set(its)}
+    return {name: column if column in of_text else name for column, its in made.items() for name in its}
 
 
 def _with_indicators(names: list[str], entries: np.ndarray, wanted: Sequence[str]) -> tuple[list[str], np.ndarray]:
