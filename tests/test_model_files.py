@@ -240,3 +240,11 @@ def test_texts_of_any_letters_keep_their_place_in_a_header(tmp_path):
         assert list(found) == sorted(texts)
         assert found == texts
         assert torch.equal(tensors["θ\n"], torch.ones(3, 2))
+
+
+def test_a_path_that_is_no_utf8_is_refused_before_anything_is_written(run, tmp_path):
+    path = tmp_path / os.fsdecode(b"a\xff")
+    for write in (run.model.save, run.save, lsat.Checkpoint):
+        with pytest.raises(ValueError, match="has a path that is no text in UTF-8"):
+            write(path)
+    assert not list(tmp_path.iterdir())

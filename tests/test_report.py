@@ -297,6 +297,17 @@ def test_a_file_is_whole_or_the_old_one(run, tmp_path, monkeypatch):
     assert [path.name for path in target.parent.iterdir()] == ["page.html"]
 
 
+def test_a_page_is_written_where_a_link_leads_and_takes_the_place_of_no_pipe(run, tmp_path):
+    report = run.report(tmp_path / "first.html")
+    (tmp_path / "latest.html").symlink_to("first.html")
+    Report("other", b"").save(tmp_path / "latest.html")
+    assert (tmp_path / "latest.html").is_symlink()
+    assert (tmp_path / "first.html").read_text(encoding="utf-8") == "other"
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(ValueError, match="pipe is a pipe, expected a regular file"):
+        report.save(tmp_path / "pipe")
+
+
 def test_the_command_writes_the_page_and_prints_the_summary(saved, tmp_path, command):
     path = tmp_path / "page.html"
     code, printed, _ = command("show", str(saved))

@@ -21,8 +21,8 @@ from lsat_explorer.commands.folders import new_folder
 from lsat_explorer.commands.output import say, shows_progress
 from lsat_explorer.commands.source import add_data_arguments, load_data
 from lsat_explorer.commands.summary import summary, write_curves
+from lsat_explorer.data.safe_file import refuse_path
 from lsat_explorer.model.cluster import ClusterLost
-from lsat_explorer.tune.saved import refuse_name
 
 if TYPE_CHECKING:
     from lsat_explorer.tune import Run
@@ -108,7 +108,7 @@ def resumed(args: argparse.Namespace) -> Run:
     for name, value in (("RECIPE.json", args.recipe), ("--engine", args.engine), ("--scheduler", args.scheduler)):
         if value is not None:
             raise ValueError(f"{name} is for a new run: leave it out with --resume, which has its own recipe.")
-    refuse_name(args.resume)
+    refuse_path(args.resume)
     tuning = lsat.Run.resume(args.resume, load_data(args))
     if args.out is None or args.out.resolve() == args.resume.resolve():
         args.out = args.resume if args.resume.is_dir() else args.resume.parent
@@ -158,7 +158,7 @@ def refuse_to_overwrite(folder: Path, *, allowed: bool) -> None:
         When the path is not encoded in UTF-8, or is a file, or a folder that holds something and overwriting was not
         asked for.
     """
-    refuse_name(folder)
+    refuse_path(folder)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file; --out names a folder.")
     if folder.is_dir() and any(folder.iterdir()) and not allowed:

@@ -16,7 +16,7 @@ from safetensors import SafetensorError, safe_open
 from safetensors.torch import save_file
 from torch import Tensor
 
-__all__ = ["check_tensors", "json_in", "read_tensors", "text_in", "write_tensors"]
+__all__ = ["check_tensors", "json_in", "read_tensors", "refuse_path", "text_in", "write_tensors"]
 
 MOST_TENSORS = 100_000
 MOST_NAME = 1_000
@@ -29,6 +29,23 @@ _BYTES = {
     "BOOL": 1, "U8": 1, "I8": 1, "F8_E5M2": 1, "F8_E4M3": 1, "I16": 2, "U16": 2, "F16": 2, "BF16": 2,
     "I32": 4, "U32": 4, "F32": 4, "F64": 8, "I64": 8, "U64": 8, "C64": 8,
 }  # fmt: skip
+
+
+def refuse_path(path: Path) -> None:
+    """Refuse a file or a folder that safetensors, which takes paths in UTF-8 alone, could not read from.
+
+    Raises
+    ------
+    ValueError
+        When its path is not encoded so.
+    """
+    try:
+        str(path.absolute()).encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise ValueError(
+            f"{str(path)!r} has a path that is no text in UTF-8, and a model in it could not be read: expected a "
+            f"path that is; give another one."
+        ) from error
 
 
 def write_tensors(path: Path, texts: dict[str, str], tensors: dict[str, Tensor]) -> None:

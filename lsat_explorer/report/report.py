@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.whole_file import whole_file
 from ..plots import explorer_picture, run_figure, weights_figure
 from ..plots.curves import count_text
 from ..plots.pixels import as_picture
@@ -62,18 +63,14 @@ class Report:
         Raises
         ------
         ValueError
-            When the path is a folder.
+            When the path is a folder, or something else that is no file.
         """
         target = Path(path)
         if target.is_dir():
             raise ValueError(f"{path} is a folder: give a file, such as {target / 'report.html'}.")
         target.parent.mkdir(parents=True, exist_ok=True)
-        temporary = target.with_name(f".{target.name}.{os.getpid()}")
-        try:
-            temporary.write_text(self.html, encoding="utf-8", errors="xmlcharrefreplace")
-            temporary.replace(target)
-        finally:
-            temporary.unlink(missing_ok=True)
+        with whole_file(target) as file:
+            file.write_text(self.html, encoding="utf-8", errors="xmlcharrefreplace")
 
 
 def report_of(run: Run, path: str | os.PathLike[str] | None = None, *, name: str = "") -> Report:

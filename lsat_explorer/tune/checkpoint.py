@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from safetensors import SafetensorError
 
+from ..data.safe_file import refuse_path
 from ..model.piece import flag, number, whole
 from .checkpoint_file import NAME, read_head, write_state
 from .fingerprint import fingerprint
@@ -61,6 +62,7 @@ class Checkpoint:
         if not isinstance(self.folder, str | os.PathLike):
             raise ValueError(f"Checkpoint: folder is {self.folder!r}, expected the name of a folder.")
         object.__setattr__(self, "folder", os.fspath(self.folder))
+        refuse_path(Path(self.folder))
         whole(self.iterations, "Checkpoint: iterations", high=10**9)
         number(self.seconds, "Checkpoint: seconds", low=0.0)
         flag(self.replace, "Checkpoint: replace")

@@ -14,7 +14,7 @@ from torch import Tensor
 
 from ..data.categories import in_order
 from ..data.foreign import frame_of
-from ..data.safe_file import write_tensors
+from ..data.safe_file import refuse_path, write_tensors
 from ..data.sparse_rows import RowsSparse, check_entries, read_sparse
 from ..data.tables import check_finite, fitting, numbers, plain
 from ..data.whole_file import whole_file
@@ -177,8 +177,9 @@ class FittedModel:
         Raises
         ------
         ValueError
-            When the path is a folder, or a class is neither a number nor a string.
+            When the path is a folder, or no text in UTF-8, or a class is neither a number nor a string.
         """
+        refuse_path(Path(path))
         tensors = {f"featurizer.{name}": value for name, value in self.prepared.state().items()}
         tensors |= {f"omega.{name}": value for name, value in self.omega.items()} | {"theta": self.theta}
         described = {

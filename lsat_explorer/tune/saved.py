@@ -15,7 +15,7 @@ import numpy as np
 from safetensors.torch import save_file
 
 from ..data.data import Data
-from ..data.safe_file import json_in, read_tensors, text_in
+from ..data.safe_file import json_in, read_tensors, refuse_path, text_in
 from ..data.whole_file import whole_file
 from ..data.whole_files import in_force, put_in_place, whole_files
 from ..model.piece import nearest, tensor
@@ -29,7 +29,7 @@ from .iterate import SCALARS, Iterate, Status, read_field
 from .last_look import TestResult
 from .run import Run
 
-__all__ = ["about", "classes_of", "load_run", "names_of", "refuse_name", "save_run"]
+__all__ = ["about", "classes_of", "load_run", "names_of", "save_run"]
 
 _START = "start.safetensors"
 _SAID = ("status", "looks", "data", "message", "notes", "versions")
@@ -48,7 +48,7 @@ def save_run(run: Run, folder: Path) -> None:
     """
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: give the name of a folder, a new one or that of an older run.")
-    refuse_name(folder)
+    refuse_path(folder)
     model = run.model
     with whole_files(folder, _FILES) as new:
         (new / "recipe.json").write_text(run.recipe.to_json(), encoding="utf-8")
@@ -66,23 +66,6 @@ def save_run(run: Run, folder: Path) -> None:
         if keeper is None or keeper.path != folder.absolute() / NAME:
             keeper = Keeper(Checkpoint(str(folder)))
         keeper.write(run)
-
-
-def refuse_name(folder: Path) -> None:
-    """Refuse a folder that safetensors, which takes paths in UTF-8 alone, could not read a model from.
-
-    Raises
-    ------
-    ValueError
-        When its path is not encoded so.
-    """
-    try:
-        str(folder.absolute()).encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise ValueError(
-            f"{str(folder)!r} has a path that is no text in UTF-8, and a model in it could not be read: expected a "
-            f"folder with a path that is; give another one."
-        ) from error
 
 
 def about(run: Run) -> dict[str, Any]:
