@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
 import lsat_explorer as lsat
 from lsat_explorer.data import datasets
@@ -123,3 +124,26 @@ def test_an_estimator_ends_its_sentences_where_they_end():
     assert "Input X contains NaN" in told
     assert "..." not in told
     assert "Alternatively" not in told
+
+
+def test_a_hidden_outcome_is_not_scored():
+    numbers, hidden = X.to_numpy(), [True] * 3 + [False] * 37
+    for kind, y in (
+        (lsat.TunedLeastSquaresClassifier, (numbers[:, 0] > 0).astype(int)),
+        (lsat.TunedLeastSquaresRegressor, numbers[:, 0]),
+    ):
+        fitted = kind().fit(numbers, y)
+        assert fitted.score(numbers, np.ma.array(y)) == fitted.score(numbers, y)
+        with pytest.raises(ValueError, match="y hides an entry in row 0, expected none hidden"):
+            fitted.score(numbers, np.ma.array(y, mask=hidden))
+
+
+def test_what_is_no_graph_is_named_by_its_type():
+    for given in (10**5000, "grid"):
+        with pytest.raises(ValueError, match=rf"Smooth: graph is of type {type(given).__name__}, expected a Graph"):
+            lsat.Smooth(given)
+
+
+def test_a_tune_in_inference_mode_is_told_to_leave_it():
+    with torch.inference_mode(), pytest.raises(ValueError, match="tune outside of it"):
+        lsat.tune(QUICK, lsat.Data.from_arrays(X, LABELS), progress=False)

@@ -216,6 +216,9 @@ def _divided(
 def _read_csv(path: Path, separator: str, progress: bool) -> pd.DataFrame:
     import pandas as pd
 
+    if not isinstance(separator, str) or not separator:
+        raise ValueError(f"separator is {separator!r}, expected what stands between two entries; pass ',' or ';'")
+
     shown: dict[str, Any] = {"desc": f"reading {path.name}", "unit": "B", "unit_scale": True, "disable": not progress}
     # Without a buffer there is `read` alone: some versions of pandas would take `read1`, past the bar.
     with (

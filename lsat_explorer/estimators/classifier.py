@@ -15,7 +15,7 @@ from ..data.tables import shown
 from ..model.losses import CrossEntropy
 from ..model.recipe import Recipe
 from .base import TunedLeastSquares, read_weights
-from .reading import explained
+from .reading import explained, readable
 
 __all__ = ["TunedLeastSquaresClassifier"]
 
@@ -140,6 +140,16 @@ class TunedLeastSquaresClassifier(ClassifierMixin, TunedLeastSquares):
         """
         outputs = self._outputs(X) * self._sharpness()
         return outputs[:, 1] - outputs[:, 0] if outputs.shape[1] == 2 else outputs
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return the share of rows (N, d) that `predict` gives their label in y (N,), in the weights given.
+
+        Raises
+        ------
+        ValueError
+            As in ``fit``; also where y is a masked array that hides an entry.
+        """
+        return float(super().score(X, readable(y, "y"), sample_weight))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return the label of the largest output (N,)."""

@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from .base import TunedLeastSquares, read_weights
+from .reading import readable
 
 __all__ = ["TunedLeastSquaresRegressor"]
 
@@ -102,6 +103,16 @@ class TunedLeastSquaresRegressor(RegressorMixin, TunedLeastSquares):
         self._one_output = outcome.ndim == 1
         self._fit(names, outcome, inputs, outcome.reshape(len(outcome), -1), weights, None)
         return self
+
+    def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
+        """Return R² of `predict` for rows (N, d) and targets y, (N,) or (N, m), in the weights given.
+
+        Raises
+        ------
+        ValueError
+            As in ``fit``; also where y is a masked array that hides an entry.
+        """
+        return float(super().score(X, readable(y, "y"), sample_weight))
 
     def predict(self, X: Any) -> np.ndarray:
         """Return φ(x)ᵀθ, of shape (N,) or (N, m), as y had."""

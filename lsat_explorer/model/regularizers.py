@@ -177,7 +177,9 @@ class Smooth(_OneMatrix):
 
     def __init__(self, graph: Graph, block: str | None = None, log_weight: float = 0.0) -> None:
         if not isinstance(graph, Graph):
-            raise ValueError(f"Smooth: graph is {graph!r}, expected a Graph, for example graphs.grid(28, 28).")
+            raise ValueError(
+                f"Smooth: graph is of type {type(graph).__name__}, expected a Graph, for example graphs.grid(28, 28)."
+            )
         object.__setattr__(self, "graph", graph)
         object.__setattr__(self, "block", block)
         object.__setattr__(self, "log_weight", log_weight)

@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from ..data.data import Data
 from ..engines.heap import Heap
 from ..engines.row_sums import Interrupted
@@ -102,6 +104,10 @@ class Stepping:
 
     def _begin(self, turn: _Turn) -> None:
         """Take the turn to pull, from a generator that was left behind where there is one."""
+        if torch.is_inference_mode_enabled():
+            raise ValueError(
+                "torch.inference_mode() is on, and nothing can be differentiated in it: tune outside of it."
+            )
         with self.settled:
             there = self._turn
             if there is not None and self._held_by(there):
