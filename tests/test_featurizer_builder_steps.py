@@ -16,6 +16,7 @@ from building import SOON, do, look, node, prepared
 from lsat_explorer.model.piece import REGISTRY, register
 from lsat_explorer.model.prepared import Block, Featurizer
 from lsat_explorer.widgets import FeaturizerBuilder
+from lsat_explorer.widgets.featurizer_draft import Step, built
 from lsat_explorer.widgets.featurizer_fields import controls, kinds
 from lsat_explorer.widgets.featurizer_look import ACROSS
 from pieces import COLUMNS
@@ -145,6 +146,21 @@ def test_b_splines_are_drawn_with_their_knots_and_knots_are_moved(data: lsat.Dat
     moved = do(builder, "set", [], field="knots", value=[0.1, 0.5, 0.75])
     assert moved == lsat.Spline(knots=(0.1, 0.5, 0.75), degree=2, basis="bspline")
     assert look(builder)["knots"]["at"][0] == pytest.approx(np.quantile(values, 0.1))
+
+
+@pytest.mark.parametrize(
+    ("knots", "said"),
+    [
+        ([0.25, 1.2, 0.75], "Spline: knot 2 is at 120 %: expected a percentage from 0.1 to 99.9."),
+        ([0.25, "half", 0.75], "Spline: knot 2 is 'half': expected a percentage from 0.1 to 99.9."),
+        ([0.25, 0.5, 0.4], "Spline: knot 3 is at 40 % and knot 2 at 50 %: expected each at least 0.1 % above"),
+        ([0.25, 0.5], "Spline: degree is 0: expected a whole number"),
+    ],
+)
+def test_a_wrong_knot_is_told_in_the_unit_of_its_field(knots: list[Any], said: str) -> None:
+    degree = 0 if len(knots) == 2 else 2
+    _, problems = built(Step("Spline", {"knots": knots, "degree": degree}))
+    assert problems[()].startswith(said)
 
 
 def test_archetypes_are_images_with_the_closeness_of_a_row(digits: lsat.Data) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from lsat_explorer.model.featurizers.chain import step_names
 from lsat_explorer.model.piece import REGISTRY, decode, encode, nearest
 from lsat_explorer.model.prepared import Featurizer
+from lsat_explorer.widgets.featurizer_complaints import complaint
 
 __all__ = [
     "PREFIX",
@@ -108,7 +109,7 @@ def built(step: Step, path: Path = ()) -> tuple[Featurizer | None, dict[Path, st
         try:
             return kind(**{name: decode(value, name) for name, value in step.fields.items()}), {}
         except (ValueError, TypeError) as error:
-            return None, {path: str(error)}
+            return None, {path: complaint(step.kind, step.fields, error)}
     taken: dict[str, Featurizer] = {}
     problems: dict[Path, str] = {}
     for place, (name, member) in enumerate(step.members):

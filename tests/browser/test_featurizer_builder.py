@@ -206,6 +206,45 @@ def test_knots_are_dragged_and_moved_by_keys(notebook: Open) -> None:
     clean(page)
 
 
+def test_a_wrong_place_of_a_knot_stays_where_it_was_typed_and_is_put_right(notebook: Open) -> None:
+    page = opened(notebook, "places", "lsat.Spline(knots=(0.25, 0.5, 0.75), degree=2), column=20")
+    second = page.page.get_by_role("textbox", name="Knot 2, per cent below")
+    shown = f"() => [...document.querySelectorAll('{VIEW} [data-key^=share]')].map((field) => field.value).join(' ')"
+    for typed, said in (
+        ("120", "Spline: knot 2 is at 120 %: expected a percentage from 0.1 to 99.9."),
+        ("10", "Spline: knot 2 is at 10 % and knot 1 at 25 %: expected each at least 0.1 % above the one before."),
+        ("half", "Spline: knot 2 is 'half': expected a percentage from 0.1 to 99.9."),
+    ):
+        second.fill(typed)
+        second.press("Enter")
+        page.wait_for(f"(said) => document.querySelector('{VIEW} .lsat-features-problem')?.textContent === said", said)
+        until_tried(page)
+        assert page.page.evaluate(shown) == f"25 {typed} 75"
+        assert featurizer(page) == "Spline(knots=(0.25, 0.5, 0.75), degree=2)"
+    page.picture("places-wrong", VIEW)
+    second.fill("45")
+    second.press("Enter")
+    until_featurizer(page, "Spline(knots=(0.25, 0.45, 0.75), degree=2)")
+    find(page, ".lsat-features-problem").wait_for(state="detached")
+    assert page.page.evaluate(shown) == "25 45 75"
+    clean(page)
+
+
+def test_a_wrong_number_of_one_column_is_put_right_in_that_column_alone(notebook: Open) -> None:
+    page = opened(notebook, "one-column", "lsat.PowerTransform(exponent=(1.0,) * 64), column=20")
+    field = page.page.get_by_role("textbox", name="exponent γ, value")
+    field.fill("-3")
+    field.press("Enter")
+    find(page, ".lsat-features-problem").wait_for()
+    until_tried(page)
+    field.fill("0.5")
+    field.press("Enter")
+    find(page, ".lsat-features-problem").wait_for(state="detached")
+    until_featurizer(page, "0.5")
+    assert page.run_code("print(builder.featurizer.exponent.index(0.5), len(builder.featurizer.exponent))") == "20 64"
+    clean(page)
+
+
 def test_a_wrong_step_says_why_and_the_featurizer_stays(notebook: Open) -> None:
     page = opened(notebook, "wrong", "lsat.LowRank(5)")
     field = page.page.get_by_role("textbox", name="rank r, value")

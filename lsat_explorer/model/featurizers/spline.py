@@ -15,9 +15,6 @@ from .piecewise import BasisBlock, PiecewiseBlock, affine_start
 
 __all__ = ["Spline"]
 
-_APART = 0.001
-"""Least distance of two knots that are given as shares of the rows."""
-
 
 @register
 @dataclass(frozen=True, repr=False)
@@ -62,6 +59,8 @@ class Spline(Featurizer):
     basis: str = "polynomial"
 
     bases: ClassVar[tuple[str, ...]] = ("polynomial", "bspline")
+    apart: ClassVar[float] = 0.001
+    """Least distance of two knots that are given as shares of the rows."""
 
     def __post_init__(self) -> None:
         if isinstance(self.knots, tuple | list):
@@ -96,10 +95,10 @@ class Spline(Featurizer):
 def _shares(given: tuple[float, ...] | list[float]) -> tuple[float, ...]:
     """Check knots that are given as shares of the rows."""
     shares = tuple(number(share, "Spline: a knot", low=0.0, high=1.0) for share in given)
-    if not shares or any(high - low < _APART for low, high in pairwise((0.0, *shares, 1.0))):
+    if not shares or any(high - low < Spline.apart for low, high in pairwise((0.0, *shares, 1.0))):
         raise ValueError(
             f"Spline: knots is {tuple(given)!r}, expected a number of knots or increasing shares of the rows between 0 "
-            f"and 1, at least {_APART} apart."
+            f"and 1, at least {Spline.apart} apart."
         )
     return shares
 

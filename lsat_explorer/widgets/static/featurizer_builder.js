@@ -40,7 +40,9 @@ function render({ model, el }) {
   detail.append(head, fields, wrong, parameters, made, where, view, note);
 
   const chosenNode = () => model.get("_chosen").reduce((node, place) => node?.members?.[place], model.get("_shown").tree);
-  const message = (path, name, value) => ({ do: "set", path, field: name, value, column: model.get("_look").column });
+  // a step that is refused has no look, but the column that is set stays the same
+  const columnOf = (node) => Math.min(model.get("column"), (node?.in ?? Infinity) - 1);
+  const message = (path, name, value) => ({ do: "set", path, field: name, value, column: columnOf(chosenNode()) });
 
   const drawDetail = () => {
     const node = chosenNode();
@@ -64,7 +66,7 @@ function render({ model, el }) {
       lines.set(control.name, controlLine(control, {
         set: (value) => send(message(path, control.name, value)),
         drag: (value) => drag(message(path, control.name, value), `${path}/${control.name}`),
-        each: (one) => send({ do: "each", path, field: control.name, one, column: model.get("_look").column }),
+        each: (one) => send({ do: "each", path, field: control.name, one, column: columnOf(chosenNode()) }),
       }));
     }
     const held = fields.contains(document.activeElement) ? document.activeElement.dataset.key : null;
@@ -73,21 +75,25 @@ function render({ model, el }) {
     if (held) fields.querySelector(`[data-key="${CSS.escape(held)}"]`)?.focus({ preventScroll: true });
   };
 
-  // the knots as numbers, beside the handles in the plot
+  // The knots as numbers, beside the handles in the plot: as they were typed, where they were, also if they are refused.
+  const placesOf = (node) => {
+    const look = model.get("_look"), typed = node.controls.find(({ form }) => form === "knots")?.value;
+    return Array.isArray(typed) ? typed : same(look.path, node.path) ? look.knots?.shares : null;
+  };
+  let byRows = true; // of the last look that told: a step that is refused has none
   const drawShares = (node) => {
-    const look = model.get("_look");
-    const knots = same(look.path, node.path) ? look.knots : null;
-    if (shares && (!knots || shares.count !== knots.shares.length || shares.path !== String(node.path))) {
+    const look = model.get("_look"), places = placesOf(node);
+    if (shares && (!places || shares.count !== places.length || shares.path !== String(node.path))) {
       shares.node.remove();
       shares = null;
     }
-    if (!knots || knots.shares.length > 24) return;
+    if (!places || places.length > 24) return;
     if (!shares) {
-      const all = knots.shares.map((_, i) => typedField({
+      const all = places.map((_, i) => typedField({
         class: "lsat-number", "aria-label": `Knot ${i + 1}, per cent below`, inputmode: "decimal", "data-key": `share:${i}`,
       }, (text) => {
-        const value = parse(text), present = model.get("_look").knots.shares;
-        send(message(node.path, "knots", present.map((old, j) => (j === i ? (typeof value === "number" ? value / 100 : value) : old))));
+        const value = parse(text), share = typeof value === "number" ? value / 100 : value;
+        send(message(node.path, "knots", placesOf(chosenNode()).map((old, j) => (j === i ? share : old))));
       }));
       const unit = dom("span", { class: "lsat-muted lsat-small" });
       shares = {
@@ -98,11 +104,12 @@ function render({ model, el }) {
       };
       lines.get("knots").node.after(shares.node);
     }
-    shares.unit.textContent = knots.by_rows ? "% of rows below" : "% of the range below";
-    const meaning = knots.by_rows ? "Share of the training rows that lie below this knot, in per cent"
+    if (same(look.path, node.path) && look.knots) byRows = look.knots.by_rows;
+    shares.unit.textContent = byRows ? "% of rows below" : "% of the range below";
+    const meaning = byRows ? "Share of the training rows that lie below this knot, in per cent"
       : "Share of the column's range below this knot, in per cent: its values repeat too often to go by rows";
     for (const { node: field } of shares.fields) field.title = meaning;
-    knots.shares.forEach((share, i) => shares.fields[i].show(number(100 * share)));
+    places.forEach((share, i) => shares.fields[i].show(typeof share === "number" ? number(100 * share) : String(share)));
   };
 
   // What is tuned: beside the control of the same name, or in a line of its own.
