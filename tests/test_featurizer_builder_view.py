@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import lsat_explorer as lsat
-from building import SOON, do, send, shown
+from building import SOON, do, node, send, shown
 from lsat_explorer.model.prepared import Featurizer
 from lsat_explorer.widgets import FeaturizerBuilder
 from lsat_explorer.widgets.featurizer_draft import Step, built
@@ -53,6 +53,25 @@ def test_a_change_returns_at_once_and_the_newest_one_wins(data: lsat.Data) -> No
     assert builder.wait(SOON) == lsat.Chain(lsat.FromModule("slow"), lsat.Scale(), lsat.LowRank(2))
     assert made == [12]  # what did not change was made once
     assert shown(builder)["tone"] == "good"
+
+
+def test_knots_that_would_keep_everybody_waiting_are_refused_before_any_work(
+    digits: lsat.Data, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*given: Any) -> Any:
+        raise AssertionError("a spline was prepared")
+
+    builder = FeaturizerBuilder(digits, lsat.Spline(knots=3))
+    assert builder.wait(SOON) == lsat.Spline(knots=3)
+    monkeypatch.setattr(lsat.Spline, "block", never)
+    said = "Spline: 1,000 knots for 64 columns take too long to try here: choose at most 133, or the basis bspline"
+    for knots, count in ((1000, "1,000"), ([round(0.004 * place, 3) for place in range(1, 200)], "199")):
+        assert do(builder, "set", [], field="knots", value=knots) == lsat.Spline(knots=3)
+        assert node(builder)["problem"].startswith(said.replace("1,000", count))
+    monkeypatch.undo()
+    assert do(builder, "set", [], field="basis", value="bspline").basis == "bspline"
+    assert do(builder, "set", [], field="knots", value=1000) == lsat.Spline(knots=1000, basis="bspline")
+    builder.close()
 
 
 def test_whoever_observes_the_featurizer_sees_only_what_fits(builder: FeaturizerBuilder) -> None:

@@ -113,6 +113,23 @@ def test_featurizers_are_prepared_on_training_rows_only(featurizer):
 
 
 @every
+def test_the_names_of_blocks_are_known_before_they_are_prepared(featurizer):
+    for one in (featurizer, lsat.Concat(outer=lsat.Concat(inner=featurizer, one=lsat.Constant()), raw=lsat.Identity())):
+        assert one.block_names() == tuple(one.prepare(X, Y, generator()).parts)
+
+
+def test_an_unknown_block_is_refused_before_features_are_prepared(monkeypatch):
+    def never(*given):
+        raise AssertionError("the features were prepared")
+
+    monkeypatch.setattr(lsat.LowRank, "block", never)
+    featurizer = lsat.Concat(outer=lsat.Concat(map=lsat.LowRank(2)), one=lsat.Constant())
+    recipe = lsat.Recipe(featurizer=featurizer, regularizer=lsat.Stack(ridge=lsat.Ridge(block="outer.mapp")))
+    with pytest.raises(ValueError, match=r"There is no block 'outer.mapp'.*'outer.map'"):
+        lsat.Problem(recipe, make_data(d=COLUMNS))
+
+
+@every
 def test_fitted_models_round_trip_through_a_file(featurizer, tmp_path):
     data = make_data(d=COLUMNS)
     run = lsat.tune(recipe_for(featurizer, method=lsat.ProximalGradient(max_iterations=2)), data, progress=False)

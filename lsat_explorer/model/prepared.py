@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -106,6 +106,10 @@ class Featurizer(Piece, ABC):
         """Whether `prepare` takes inputs that are a sparse tensor by rows; the blocks are then columnwise."""
         return False
 
+    def block_names(self) -> tuple[str, ...]:
+        """Return the names of the blocks that `prepare` will make, in their order; one without a name by default."""
+        return ("",)
+
     def prepare(self, inputs: Tensor, targets: Tensor, generator: torch.Generator) -> Prepared:
         """Fit to training ``inputs`` (k, d) and ``targets`` (k, m); random choices come from ``generator``."""
         return Prepared({"": self.block(inputs, targets, generator)})
@@ -158,12 +162,15 @@ def _nameable(name: str) -> bool:
     return name.isidentifier() and not reserved and unicodedata.normalize("NFKC", name) == name
 
 
-def named_columns(columns: Mapping[str, slice], block: str | None) -> slice:
-    """Return the columns of ``block``, or all of them for None; refuse an unknown name by naming the nearest."""
-    if block is None:
-        return slice(0, max((c.stop for c in columns.values()), default=0))
-    if block not in columns:
-        named = [name for name in columns if name]
+def refuse_unknown(block: str | None, names: Collection[str]) -> None:
+    """Refuse a block that is none of ``names``, by naming the nearest; None stands for all of them."""
+    if block is not None and block not in names:
+        named = [name for name in names if name]
         free = ": the featurizer has no named blocks; penalise all features by Recipe(regularizer=lsat.Ridge())."
         raise ValueError(f"There is no block {block!r} for the regularizer{nearest(block, named) if named else free}")
-    return columns[block]
+
+
+def named_columns(columns: Mapping[str, slice], block: str | None) -> slice:
+    """Return the columns of ``block``, or all of them for None; an unknown name is refused by `refuse_unknown`."""
+    refuse_unknown(block, columns)
+    return slice(0, max((c.stop for c in columns.values()), default=0)) if block is None else columns[block]

@@ -27,6 +27,10 @@ class Regularizer(Piece, ABC):
     def init(self, columns: Mapping[str, slice]) -> Omega:
         """Return the starting log weights for features in ``columns``, slices of the feature matrix by block name."""
 
+    def block_names(self) -> tuple[str, ...]:
+        """Return the blocks that the penalty names, which its featurizer must have; none by default."""
+        return ()
+
     @abstractmethod
     def penalties(
         self, columns: Mapping[str, slice], device: torch.device | str = "cpu", prefix: str = ""
@@ -46,6 +50,10 @@ class _OneMatrix(Regularizer):
         if self.block is not None and not isinstance(self.block, str):
             raise ValueError(f"{name}: block is {self.block!r}, expected the name of a block or None.")
         number(self.log_weight, f"{name}: log_weight")
+
+    def block_names(self) -> tuple[str, ...]:
+        """Return the block, if one is named."""
+        return () if self.block is None else (self.block,)
 
     @abstractmethod
     def matrix(self, n: int) -> sparse.csr_array:
@@ -208,6 +216,10 @@ class Stack(Members, Regularizer):
 
     def __init__(self, **members: Regularizer) -> None:
         self._accept(members, Regularizer)
+
+    def block_names(self) -> tuple[str, ...]:
+        """Return the blocks that its members name."""
+        return tuple(name for member in self.members.values() for name in member.block_names())
 
     def init(self, columns: Mapping[str, slice]) -> Omega:
         """Return the starting log weights of all members."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from ..model.prepared import refuse_unknown
 from ..model.recipe import Recipe
 from ..model.regularizers import Regularizer, Smooth, Stack
 from .coefficients import by_block, feature_names
@@ -13,7 +14,7 @@ if TYPE_CHECKING:
     from ..solve.outcome import Outcome
     from .problem import Problem
 
-__all__ = ["in_words", "refuse_misplaced_nodes"]
+__all__ = ["in_words", "refuse_misplaced_nodes", "refuse_unknown_blocks"]
 
 
 def in_words(problem: Problem, outcome: Outcome) -> str:
@@ -22,6 +23,19 @@ def in_words(problem: Problem, outcome: Outcome) -> str:
         return outcome.sentence
     names = _by_number(problem.recipe, problem.data.feature_names, problem.columns)
     return f"{outcome.sentence} Feature {outcome.column} is {names[outcome.column]!r}."
+
+
+def refuse_unknown_blocks(recipe: Recipe) -> None:
+    """Refuse a regularizer of a block that the featurizer will not have.
+
+    Raises
+    ------
+    ValueError
+        Naming the block, and the nearest that there is.
+    """
+    names = recipe.featurizer.block_names()
+    for block in recipe.regularizer.block_names():
+        refuse_unknown(block, names)
 
 
 def refuse_misplaced_nodes(recipe: Recipe, inputs: Sequence[str], columns: Mapping[str, slice]) -> None:

@@ -27,7 +27,7 @@ from ..solve.precision import DOUBLE, MIXED, SINGLE, Precision
 from . import apart
 from .beside import losses_beside
 from .branch import takes_up
-from .column_names import refuse_misplaced_nodes
+from .column_names import refuse_misplaced_nodes, refuse_unknown_blocks
 from .evaluation import Evaluation, Part, evaluate, gradient
 from .given import held_at, started
 from .reach import completed
@@ -70,8 +70,7 @@ class Problem:
     def __init__(
         self, recipe: Recipe, data: Data, check: Callable[[], None] = lambda: None, held: Omega | None = None
     ) -> None:
-        self.recipe, self.data, self._check = recipe, data, check
-        self._precise = False
+        self.recipe, self.data, self._check, self._precise = recipe, data, check, False
         self.device = resolve_device(recipe.device)
         self.loss = recipe.loss or (CrossEntropy() if data.task == "classification" else SquaredError())
         if self.loss.classifies and data.task != "classification":
@@ -79,6 +78,7 @@ class Problem:
         self.criterion = recipe.criterion
         self.criterion.check(self.loss, recipe.data_weights is not None)
         apart.check(self)
+        refuse_unknown_blocks(recipe)  # before features are prepared, which may take long
         self._training_targets = data.train.targets.to(self.device)
         generator = torch.Generator().manual_seed(recipe.seed)
         inputs, targets = rows_to_prepare(recipe.engine, data.train, recipe.seed, recipe.featurizer)

@@ -14,6 +14,7 @@ from lsat_explorer.data import Data
 from lsat_explorer.model.featurizers import Identity, KMeansArchetypes, PowerTransform, Scale, SelectFeatures, Spline
 from lsat_explorer.model.piece import tensor
 from lsat_explorer.model.prepared import Block, Featurizer
+from lsat_explorer.plots.curves import count_text
 from lsat_explorer.widgets.featurizer_draft import Path, Step, built
 
 __all__ = ["Inputs", "Trial", "Trials", "Tried"]
@@ -21,6 +22,7 @@ __all__ = ["Inputs", "Trial", "Trials", "Tried"]
 _MOST_ROWS = 10_000  # of the training rows; a trial is for looking
 _MOST_BLOCKS = 64  # kept prepared, so that undo and small changes cost nothing
 _CHUNK = 8192
+_MOST_WORK = 1e10  # d q³ for the projections (d, q, q) of a spline's q coefficients: seconds, and somebody waits
 
 
 @dataclass(frozen=True, eq=False)
@@ -227,6 +229,7 @@ class _Visit:
         if piece is None:
             return None
         try:
+            _refuse_slow(piece, inputs.rows.shape[1])
             tried = Tried(piece, self._trials.block(piece, inputs.before, inputs.rows), inputs)
             self._seen(path, tried)
             found = self._trials.features(tried, f"{inputs.before} > {piece!r}", self._kept) if needed else None
@@ -238,6 +241,20 @@ class _Visit:
             return None
         self._trial.tried[path], self._trial.widths[path] = tried, tried.block.width
         return found
+
+
+def _refuse_slow(piece: Featurizer, d: int) -> None:
+    """Refuse knots that would keep everybody waiting, before any work."""
+    if not isinstance(piece, Spline) or piece.basis != "polynomial":
+        return
+    knots = piece.knots if isinstance(piece.knots, int) else len(piece.knots)
+    size = piece.degree + 1
+    if d * ((knots + 1) * size) ** 3 > _MOST_WORK:
+        most = int((_MOST_WORK / d) ** (1 / 3) / size) - 1
+        raise ValueError(
+            f"Spline: {knots:,} knots for {count_text(d, 'column')} take too long to try here: "
+            f"choose at most {most:,}, or the basis bspline, which takes more."
+        )
 
 
 def _by_column(piece: Featurizer | None) -> bool:

@@ -36,6 +36,11 @@ class Concat(Members, Featurizer):
         """Return whether each member does."""
         return all(member.takes_sparse() for member in self.members.values())
 
+    def block_names(self) -> tuple[str, ...]:
+        """Return the names of the members; those of a Concat inside stand behind its own."""
+        inside = [(name, part) for name, member in self.members.items() for part in member.block_names()]
+        return tuple(f"{name}.{part}" if part else name for name, part in inside)
+
     def prepare(self, inputs: Tensor, targets: Tensor, generator: torch.Generator) -> Prepared:
         """Prepare the members in order."""
         return _join({name: member.prepare(inputs, targets, generator) for name, member in self.members.items()})
