@@ -23,6 +23,21 @@ explorer = lsat.widgets.Explorer(lsat.Data.from_arrays(X, ages), recipe, keep=Fa
 CELLS = """(place) => [...document.querySelectorAll('.jp-OutputArea-output .lsat-browser-table .lsat-browser-tile')]
     .map((line) => line.querySelectorAll(':scope > span')[place])"""
 
+# Of the list: what is beyond its right end, what ends elsewhere than the rule below the head, which words are cut off.
+EDGES = """() => {
+    const list = document.querySelector('.jp-OutputArea-output .lsat-browser-list');
+    list.scrollLeft = list.scrollWidth;
+    const right = (node) => Math.round(node.getBoundingClientRect().right);
+    const lines = [...list.querySelectorAll('.lsat-browser-tile')], head = list.querySelector('.lsat-browser-head');
+    const cells = [head, ...lines].flatMap((line) => [...line.children]).filter((cell) => cell.checkVisibility());
+    return {
+        width: list.clientWidth, hidden: list.scrollWidth - list.clientWidth,
+        beyond: cells.filter((cell) => right(cell) > right(list)).map((cell) => cell.textContent),
+        uneven: lines.filter((line) => right(line) !== right(head)).length,
+        cut: cells.filter((cell) => cell.scrollWidth > cell.clientWidth).map((cell) => cell.textContent),
+    };
+}"""
+
 Open = Callable[..., Notebook]
 
 
@@ -35,4 +50,21 @@ def test_predictions_come_with_the_end_of_the_run_and_suggestions_are_not_cut(no
     page.run_code("explorer.browser.order = '-doubt'; explorer.browser.wait()")
     page.wait_for(f"() => ({CELLS})(2).filter((one) => one.textContent.includes(' · ')).length === 20")
     assert page.page.evaluate(f"() => ({CELLS})(2).filter((one) => one.scrollWidth > one.clientWidth).length") == 0
+    clean(page)
+
+
+def test_beside_the_file_browser_each_column_can_be_read(notebook: Open) -> None:
+    show = (
+        "browser = lsat.widgets.WeightBrowser(run, order='effect', verdicts=lsat.Verdicts())\nbrowser.wait()\nbrowser"
+    )
+    run = "run = lsat.tune(recipe, explorer.data, progress=False)"
+    page = notebook("table-beside.ipynb", TABLE, run, show, size=(1400, 1200))
+    page.page.evaluate("() => window.jupyterapp.shell.expandLeft()")
+    page.page.locator(".lsat-browser-tile").first.wait_for()
+    for width, room in ((1400, (500, 700)), (800, (250, 450)), (700, (250, 450))):
+        page.page.set_viewport_size({"width": width, "height": 1200})
+        page.wait_for(f"([low, high]) => low < ({EDGES})().width && ({EDGES})().width < high", list(room))
+        found = page.page.evaluate(EDGES)
+        assert found | {"width": 0, "hidden": 0} == {"width": 0, "hidden": 0, "beyond": [], "uneven": 0, "cut": []}
+        assert found["hidden"] <= 0 or width < 1400
     clean(page)

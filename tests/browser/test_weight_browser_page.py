@@ -310,8 +310,8 @@ def test_it_fits_its_place(notebook: Open, theme: str, width: int) -> None:
         )
         assert unnamed == []
     if width > 900:  # twenty lines are seen without scrolling
-        lines = both.nth(1).locator(".lsat-browser-tiles")
-        assert lines.evaluate("el => el.children.length === 20 && el.scrollHeight <= el.clientHeight")
+        lines = both.nth(1).locator(".lsat-browser-list")
+        assert lines.evaluate("el => el.lastChild.children.length === 20 && el.scrollHeight <= el.clientHeight")
     heads = both.nth(1).locator(".lsat-browser-head > button")
     for column, head in enumerate(heads.all()):  # a head stands over its column
         cell = both.nth(1).locator(".lsat-browser-tile").first.locator("> span").nth(column)

@@ -113,7 +113,7 @@ function rowList(model, set, pick, look, judge) {
       const cell = dom("span", { class: worded(name) ? doubtful : "lsat-number", text });
       if (name === "label") cell.append(" ", mark);
       return cell;
-    }), dom("span", { class: "lsat-muted lsat-browser-far", text: far }));
+    }), dom("span", { class: "lsat-muted lsat-browser-far", text: far, title: far }));
   };
   const drawHead = () => {
     const now = shown(), [column, falling] = parsed(now.order);
@@ -136,10 +136,11 @@ function rowList(model, set, pick, look, judge) {
     head.replaceChildren(dom("span", { class: "lsat-muted", text: "features", title: DEVIATION }),
       ...buttons, dom("span", { class: "lsat-muted lsat-browser-far", text: "farthest from the mean" }));
     if (had) buttons.find((button) => button.dataset.column === had)?.focus();
-    const least = (name) => (name === "effect" || name === "suggested" || (name === "label" && now.verdicts.some(Boolean)) ? 104 : 64);
+    const marked = now.verdicts.some(Boolean), names = parts(now, column).map(([name]) => name);
+    const least = (name) => ({ effect: 132, suggested: 104, label: marked ? 104 : 64 }[name] ?? 64);
     const share = (name) => (name === "suggested" ? 1.7 : worded(name) ? 1 : 0.8); // a label and its confidence
-    const widths = parts(now, column).map(([name]) => `minmax(${least(name)}px, ${share(name)}fr)`);
-    node.style.setProperty("--lsat-columns", `84px ${widths.join(" ")}`);
+    node.style.setProperty("--lsat-columns", names.map((name) => `minmax(${least(name)}px, ${share(name)}fr)`).join(" "));
+    node.style.setProperty("--lsat-least", `${names.reduce((sum, name) => sum + 12 + least(name), 0)}px`); // with gaps
   };
 
   const draw = (url) => {
