@@ -119,7 +119,7 @@ def test_rows_without_images_show_how_they_deviate() -> None:
     inputs[0, 1:], inputs[1, 2] = (6.0, -1.0), -0.5  # hand: 4.5 / 2.598 and -0.625 / 0.415 deviations
     values = RowValues(inputs, ["constant", "<b>", "small"])
     assert values.graphs(np.array([0]))[0] == [0.0, 1.73, -1.51]
-    assert values.unusual(np.array([0]), most=2)[0] == [("<b>", "6"), ("small", "-1")]
+    assert values.unusual(np.array([0]), most=2)[0] == [("<b>", "6"), ("small", "−1")]
     assert values.column(2).tolist() == [-1.0, -0.5, 0.0, 0.0]
     wide = RowValues(np.random.default_rng(0).standard_normal((5, 1000)), [str(i) for i in range(1000)])
     assert len(wide.graphs(np.array([0, 1]))[1]) <= 48

@@ -19,6 +19,7 @@ import lsat_explorer as lsat
 from lsat_explorer.widgets import WeightBrowser
 from lsat_explorer.widgets.base import Pictured, View
 from lsat_explorer.widgets.row_tiles import RowTiles
+from lsat_explorer.widgets.rows import order_of, order_text
 
 HOSTILE = ["<img src=x onerror=alert(1)>", "🎉 $x$", "n" * 300, "plain"]
 
@@ -438,7 +439,7 @@ def test_rows_that_are_no_images_are_sorted_by_a_feature() -> None:
     browser = WeightBrowser(FakeRun(data), order="-feature loss", page_size=500)
     values = data.train.inputs[:, 0].numpy()
     assert rows_shown(browser) == np.argsort(-values, kind="stable").tolist()
-    assert shown(browser)["sorted"] == [f"{value:.4g}" for value in values[rows_shown(browser)]]
+    assert shown(browser)["sorted"] == [f"{value:.3f}".replace("-", "−") for value in values[rows_shown(browser)]]
     with pytest.raises(ValueError, match="order is 'feature w'"):
         browser.order = "feature w"
     browser.refresh(FakeRun(table(["a", "b"], feature_names=list("abcde"))))
@@ -629,4 +630,26 @@ def test_a_table_says_how_to_have_the_columns_that_show_a_dash(thin: bool) -> No
     assert hints() == []  # what was worked out stays
     browser.order = "label"
     assert hints() == []
+    browser.close()
+
+
+def test_numbers_of_a_regression_table_have_one_form_in_each_column() -> None:
+    draw = np.random.default_rng(0).normal(size=(120, 3)) * [1.0, 2e4, 0.01] + [0.0, 3e4, 0.0]
+    price = 900.0 + 0.02 * draw[:, 1] + 40 * draw[:, 0]
+    price[0] = 7.25
+    data = lsat.Data.from_arrays(draw, price, task="regression")
+    recipe = lsat.Recipe(data_weights=lsat.LogWeights(), method=lsat.ProximalGradient(max_iterations=2))
+    browser = WeightBrowser(lsat.tune(recipe, data, progress=False), page_size=60, verdicts=lsat.Verdicts())
+    for order, names in (
+        ("-loss", "labels predicted losses"),
+        ("-doubt", "labels suggested"),
+        ("feature x1", "sorted"),
+    ):
+        browser.order = order
+        browser.wait()
+        for name in names.split():
+            texts = browser._shown[name]
+            assert len({len(text.partition(".")[2]) for text in texts}) == 1, (name, texts)
+            assert not any(mark in text for text in texts for mark in "-e"), (name, texts)
+    assert order_text(order_of("label", []), "target") == "Rows by target, rising"
     browser.close()

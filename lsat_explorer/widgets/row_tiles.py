@@ -15,6 +15,7 @@ from lsat_explorer.data.images import sprite
 from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.plots.curves import short
 from lsat_explorer.widgets.row_columns import Told, percent, signed
+from lsat_explorer.widgets.row_numbers import number_texts
 from lsat_explorer.widgets.row_weights import Kept, Weights
 from lsat_explorer.widgets.rows import (
     FEATURE,
@@ -92,10 +93,27 @@ class RowTiles:
             return RowValues(self.split.inputs, self.data.feature_names, some.numpy())
         return RowValues(self.split.inputs.numpy(), self.data.feature_names, train.numpy())
 
+    @cached_property
+    def _one_number(self) -> bool:
+        """Whether what the data say of a row is one number."""
+        return not self.classes and self.split.targets.shape[1] == 1
+
+    @cached_property
+    def _reach(self) -> float:
+        """The largest size of the training targets, which gives the form of all that are shown."""
+        return float(self.data.train.targets.abs().max())
+
+    def _given(self, targets: Any) -> list[str]:
+        return number_texts(targets, self._reach)
+
     def words(self, weights: Weights, positions: Positions) -> tuple[list[str], list[str], list[str]]:
         """Return label, weight and name of some rows as texts."""
         split, places = self.split, weight_places(weights.ends)
-        labels = [name_of(split.labels[place]) for place in positions]
+        labels = (
+            self._given(split.targets[positions, 0])
+            if self._one_number
+            else [name_of(split.labels[place]) for place in positions]
+        )
         texts = [weight_text(weight, places) for weight in weights.at(positions)]
         return labels, texts, [name_of(split.rows[place], 40) for place in positions]
 
@@ -174,19 +192,26 @@ class RowTiles:
             described["unusual"] = self.values.unusual(page.positions, _FARTHEST)
             described["features"] = [short(name, 40) for name in self.features[:_MOST_FEATURES]]
             if column.startswith(FEATURE):
-                described["sorted"] = [f"{value:.4g}" for value in self.keys(column, told)[page.positions]]
+                values = self.keys(column, told)[page.positions]
+                described["sorted"] = self.values.texts(values, self.features.index(column.removeprefix(FEATURE)))
         return described
 
     def _told(self, page: Page, told: Told) -> dict[str, Any]:
         """Return what is known of the rows of a page."""
-        places, described = page.positions, dict[str, Any]()
+        places, described, number = page.positions, dict[str, Any](), self._one_number
         if told.predictions is not None:
-            described["predicted"] = [told.predictions.words[place] for place in places]
-            described["losses"] = [weight_text(loss) for loss in told.predictions.losses[places]]
+            words, codes, losses = (
+                told.predictions.words,
+                told.predictions.codes[places],
+                told.predictions.losses[places],
+            )
+            described["predicted"] = self._given(codes) if number else [words[place] for place in places]
+            described["losses"] = number_texts(losses) if number else [weight_text(loss) for loss in losses]
             right = told.predictions.codes[places] == self.codes[places]
             described["wrong"] = (~right).tolist() if self.classes else []
         if told.doubts is not None:
-            described["suggested"] = [told.doubts.words(place) for place in places]
+            suggested = np.array(told.doubts.suggested, dtype=object)[places] if number else ()
+            described["suggested"] = self._given(suggested) if number else [told.doubts.words(p) for p in places]
             described["confidence"] = [percent(share) for share in told.doubts.confidence[places]]
             described["doubtful"] = told.doubts.doubtful[places].tolist()
             doubts = told.doubts.doubt[places]
@@ -198,12 +223,12 @@ class RowTiles:
     def zoom(self, weights: Weights, position: int) -> dict[str, Any]:
         """Return what is known of one row beside its picture, as values of JSON."""
         place = np.array([position])
-        (label,), _, (row,) = self.words(weights, place)
+        _, _, (row,) = self.words(weights, place)
         (weight,) = weights.at(place)
         shown: dict[str, Any] = {
             "position": position,
             "row": row,
-            "label": label,
+            "label": name_of(self.split.labels[position]),
             "weight": f"{weight:.5g}",
             "rank": f"{weights.lighter(weight) + 1:,} of {len(weights):,}, lightest first",
             "shape": list((self.data.image_shape or ())[:2]),

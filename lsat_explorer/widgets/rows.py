@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from lsat_explorer.data import Data
 from lsat_explorer.plots.curves import short
+from lsat_explorer.widgets.row_numbers import number_texts
 
 __all__ = [
     "EXPLAINED",
@@ -121,8 +122,8 @@ class Page:
     total: int
 
 
-def order_text(order: Order) -> str:
-    """Return an order as the heading of its rows.
+def order_text(order: Order, given: str = "label") -> str:
+    """Return an order as the heading of its rows; ``given`` is what the data say of a row.
 
     Examples
     --------
@@ -131,7 +132,7 @@ def order_text(order: Order) -> str:
     """
     if order.column == "weight":
         return "Heaviest rows" if order.falling else "Lightest rows"
-    name = {"predicted": "predicted label"}.get(order.column, order.column.removeprefix(FEATURE))
+    name = {"label": given, "predicted": f"predicted {given}"}.get(order.column, order.column.removeprefix(FEATURE))
     sizes = dict.fromkeys(("loss", *EXPLAINED), ("smallest first", "largest first"))
     ends = sizes | {"row": ("first to last", "last to first")}
     return f"Rows by {short(name, 40)}, {ends.get(order.column, ('rising', 'falling'))[order.falling]}"
@@ -269,12 +270,17 @@ class RowValues:
         """Return one feature of every row (k,)."""
         return np.asarray(self._inputs[:, place]).astype(np.float64)
 
+    def texts(self, values: ArrayLike, place: int) -> list[str]:
+        """Return values of one feature as texts, in one form for all rows."""
+        spread = self._deviation[place]
+        return number_texts(values, abs(self._mean[place]) + (3 * spread if np.isfinite(spread) else 0.0))
+
     def unusual(self, positions: Positions, most: int = 6) -> list[list[tuple[str, str]]]:
         """Return for each row the features that lie farthest from the mean, each with its value as text."""
         rows = self._rows(positions)
         order = np.argsort(-np.abs((rows - self._mean) / self._deviation), axis=1, kind="stable")[:, :most]
         return [
-            [(self._names[column], f"{row[column]:.4g}") for column in columns]
+            [(self._names[column], f"{row[column]:.4g}".replace("-", "\N{MINUS SIGN}")) for column in columns]
             for row, columns in zip(rows, order, strict=True)
         ]
 

@@ -263,8 +263,8 @@ class WeightBrowser(Shown, RowPage):
 
     def picture(self) -> bytes:
         """Return the first rows of the page as a PNG, with the range of the weights."""
-        by_weight = self._shown_order.column == "weight"
-        which = order_text(self._shown_order) if self._tuned() or not by_weight else "Rows"
+        by_weight, given = self._shown_order.column == "weight", "label" if self._tiles.classes else "target"
+        which = order_text(self._shown_order, given) if self._tuned() or not by_weight else "Rows"
         which += f" of class {name_of(self.label, 30)}" if self._class >= 0 else ""
         if self.confusion is not None:
             which += " of class {}, predicted as {}".format(*(name_of(label, 30) for label in self.confusion))

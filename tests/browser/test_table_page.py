@@ -68,3 +68,26 @@ def test_beside_the_file_browser_each_column_can_be_read(notebook: Open) -> None
         assert found | {"width": 0, "hidden": 0} == {"width": 0, "hidden": 0, "beyond": [], "uneven": 0, "cut": []}
         assert found["hidden"] <= 0 or width < 1400
     clean(page)
+
+
+def test_a_table_of_regression_speaks_of_targets(notebook: Open) -> None:
+    run = "run = lsat.tune(lsat.Recipe(), lsat.Data.from_arrays(X, 900 + 300 * X[:, 0] + X[:, 1]), progress=False)"
+    show = "browser = lsat.widgets.WeightBrowser(run, verdicts=lsat.Verdicts())\nbrowser.wait()\nbrowser"
+    page = notebook("table-target.ipynb", TABLE, run, show)
+    page.page.locator(".lsat-browser-tile").first.wait_for()
+    heads = page.page.locator(".lsat-browser-head button")
+    page.wait_for("() => document.querySelectorAll('.lsat-browser-head button').length >= 4")
+    assert heads.all_text_contents()[:4] == ["row", "target", "suggested", "doubt ▾"]
+    assert "label" not in (heads.nth(3).get_attribute("title") or "")
+    options = page.page.locator(".lsat-browser select[title^='What the rows are sorted by'] option")
+    assert options.all_text_contents()[:7] == [
+        "doubt",
+        "effect",
+        "weight",
+        "row number",
+        "target",
+        "predicted target",
+        "loss",
+    ]
+    assert page.page.locator(".lsat-browser-tile").first.get_attribute("title").startswith("target ")
+    clean(page)

@@ -11,8 +11,15 @@ const COLUMNS = {
   loss: ["loss", "Smallest", "Largest", "the loss ψ of the row alone, in the unit of the validation loss"],
 };
 const FEATURE = "feature ";
-const about = (column) =>
-  COLUMNS[column] ?? [column.slice(FEATURE.length), "Smallest", "Largest", "a feature of the data, in its own unit"];
+const TARGETS = { // where rows have numbers rather than labels
+  doubt: ["doubt", "Least", "Most", "how far the target of a row is from what the fit without it predicts, in deviations of the noise"],
+  label: ["target", "Smallest", "Largest", "what the data say"],
+  predicted: ["predicted target", "Smallest", "Largest", "what the fitted model says"],
+};
+const classified = (model) => model.get("_shown").classes.length > 0;
+const given = (model) => (classified(model) ? "label" : "target");
+const about = (model, column) =>
+  (classified(model) ? COLUMNS : { ...COLUMNS, ...TARGETS })[column] ?? [column.slice(FEATURE.length), "Smallest", "Largest", "a feature of the data, in its own unit"];
 const parsed = (order) => {
   if (order === "lightest" || order === "heaviest") return ["weight", order === "heaviest"];
   return order.startsWith("-") ? [order.slice(1), true] : [order, false];
@@ -105,9 +112,9 @@ function controlBar(model, set) {
     fill(verdicts, JSON.stringify(counts), () => Object.entries(VERDICT_FILTERS).map(([value, text]) =>
       dom("option", { value, text: counts[value] ? `${text} (${counts[value]})` : text })));
     verdicts.value = model.get("verdict");
-    fill(sort, JSON.stringify([offered, can, now.tuned, now.part, now.explains, model.get("_parts")]), () => [
+    fill(sort, JSON.stringify([offered, classified(model), can, now.tuned, now.part, now.explains, model.get("_parts")]), () => [
       ...Object.keys(COLUMNS).map((name) => {
-        const option = dom("option", { value: name, text: about(name)[0] });
+        const option = dom("option", { value: name, text: about(model, name)[0] });
         option.title = unavailable(model, name).trim();
         option.disabled = Boolean(option.title);
         return option;
@@ -115,11 +122,11 @@ function controlBar(model, set) {
       ...(offered.length ? [dom("optgroup", { label: "features" },
         ...offered.map((name) => dom("option", { value: `${FEATURE}${name}`, text: name })))] : [])]);
     sort.value = column;
-    sort.title = `What the rows are sorted by; now ${about(column)[0]}, ${about(column)[3]}.`
-      + `${can ? "" : " Doubt, effect, predicted label and loss come with the fit: start the run first."}`;
+    sort.title = `What the rows are sorted by; now ${about(model, column)[0]}, ${about(model, column)[3]}.`
+      + `${can ? "" : ` Doubt, effect, predicted ${given(model)} and loss come with the fit: start the run first.`}`;
     directions.forEach((button, place) => {
-      button.textContent = about(column)[1 + place];
-      button.title = `${about(column)[1 + place]} ${about(column)[0]} first`;
+      button.textContent = about(model, column)[1 + place];
+      button.title = `${about(model, column)[1 + place]} ${about(model, column)[0]} first`;
       button.setAttribute("aria-pressed", String(falling === Boolean(place)));
     });
     segments.hidden = column === "weight" && !now.tuned;

@@ -122,10 +122,10 @@ function rowList(model, set, pick, look, judge) {
     const had = head.contains(document.activeElement) ? document.activeElement.dataset.column : null;
     const buttons = parts(now, column).map(([shown_name]) => {
       const name = shown_name === "suggested" ? "doubt" : shown_name, mine = name === column && shown_name !== "suggested";
-      const text = { row: "row", predicted: "predicted", suggested: "suggested" }[shown_name] ?? about(name)[0];
+      const text = { row: "row", predicted: "predicted", suggested: "suggested" }[shown_name] ?? about(model, name)[0];
       const off = unavailable(model, name);
       const button = titled(mine ? `${text} ${falling ? "▾" : "▴"}` : text,
-        `Sort by ${about(name)[0]}: ${about(name)[3]}.${off}`,
+        `Sort by ${about(model, name)[0]}: ${about(model, name)[3]}.${off}`,
         () => set("order", named(name, mine ? !falling : name === "loss" || name === "doubt")));
       button.dataset.column = shown_name;
       button.disabled = Boolean(off);
@@ -160,7 +160,7 @@ function rowList(model, set, pick, look, judge) {
       const verdict = now.verdicts[place] ? `, ${markWords(now.verdicts[place])}` : "";
       const said = now.predicted ? `, predicted ${now.predicted[place]}, loss ${now.losses[place]}` : "";
       const weight = now.tuned ? `, weight ${now.exact[place]}` : "";
-      const words = `label ${now.labels[place]}${told}${said}${weight}${effect}, row ${now.rows[place]}${verdict}`;
+      const words = `${given(model)} ${now.labels[place]}${told}${said}${weight}${effect}, row ${now.rows[place]}${verdict}`;
       state(option, "title", words);
       state(option, "aria-label", words);
     };

@@ -14,7 +14,7 @@ function reasonsPanel(model) {
     let place = 0;
     for (const { title, share, rows } of told?.groups ?? []) {
       const strip = dom("div", { class: "lsat-browser-strip" }, ...rows.map((row) => {
-        const name = `${told.part} row ${row.row}, label ${row.label}, effect ${row.effect}, ${row.share} of the whole`
+        const name = `${told.part} row ${row.row}, ${given(model)} ${row.label}, effect ${row.effect}, ${row.share} of the whole`
           + `${row.similar ? ", similar (kernel above 0)" : ""}`;
         const button = titled("", `${name}. Press to look at it.`,
           () => model.send({ do: "look", part: told.part, position: row.position }));

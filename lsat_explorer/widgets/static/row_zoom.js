@@ -57,7 +57,7 @@ function zoomCard(model, clear, judge, reasons) {
     const title = first && !said.sure ? TELLS.output : TELLS.predicted;
     const suggested = row.suggested === undefined ? [] : [
       ["suggested", `${row.suggested} · ${row.confidence}`, TELLS.suggested], ["doubt", row.doubt, TELLS.doubt]];
-    return [[part === "training" ? "given" : "label", row.label, TELLS.label], ...suggested,
+    return [[part === "training" ? "given" : given(model), row.label, TELLS.label], ...suggested,
       ...(part === "test" ? [] : [["predicted", said.words ? said.words + sure : waiting, title]]),
       ...(said.words ? [["loss", said.loss, TELLS.loss]] : []),
       ...(row.effect === undefined ? [] : [["effect", row.effect, TELLS.effect]]),
