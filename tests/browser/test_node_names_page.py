@@ -88,3 +88,26 @@ def test_every_name_around_a_circle_is_read(notebook: Open) -> None:
     page = notebook("graph-circle.ipynb", SETUP, "lsat.widgets.GraphEditor(data, placement='circle')")
     assert check(page, "circle", 64) == [64]
     page.picture("graph-circle", EDITOR)
+
+
+def test_a_name_that_is_cut_off_is_told_whole_and_k_says_what_can_be(notebook: Open) -> None:
+    data = "data = lsat.Data.from_arrays(np.random.default_rng(0).normal(size=(60, 12)), np.arange(60.0) % 7, "
+    page = notebook(
+        "graph-names-whole.ipynb",
+        SETUP + GRAPHS + "import numpy as np\n" + data + "feature_names=names, task='regression')",
+        "editor = lsat.widgets.GraphEditor(shown[-1], data=data, placement='circle')\neditor",
+    )
+    cut = page.page.locator(f"{EDITOR} .lsat-draw-names text:has(title)")
+    cut.first.wait_for()
+    assert cut.first.locator("title").text_content() == "sepal length 0 (cm), and of what it was"
+    assert cut.first.evaluate("(text) => getComputedStyle(text).pointerEvents") == "auto"
+    k = page.page.locator(f"{EDITOR} .lsat-editor-k input")
+    k.fill("50")
+    k.press("Enter")
+    page.page.locator(f"{EDITOR} .lsat-editor-k").get_by_text("50 cannot be: a whole number from 1 to 11").wait_for()
+    assert k.input_value() == "11"
+    page.picture("graph-k", EDITOR)
+    k.fill("3")
+    k.press("Enter")
+    page.wait_for(f"() => document.querySelector('{EDITOR} .lsat-editor-k [role=status]').textContent === ''")
+    clean(page)

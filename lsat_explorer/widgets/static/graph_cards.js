@@ -59,7 +59,15 @@ const edgesCard = (model, tell) => {
   const k = dom("input", { type: "number", min: "1", max: "99", title: "Neighbours of each column for Nearest" });
   const nearest = labelled("k", k);
   nearest.className = "lsat-editor-k";
-  k.addEventListener("change", () => tell("near", { k: Math.max(1, Math.round(Number(k.value)) || 1) }));
+  const limits = dom("span", { class: "lsat-muted lsat-small", role: "status" });
+  nearest.append(limits);
+  k.addEventListener("change", () => {
+    const most = Math.max(1, model.get("_names").length - 1), wanted = Number(k.value);
+    const next = clamp(Math.round(wanted) || 1, 1, most);
+    limits.textContent = next === wanted && k.value ? "" : `${k.value || "nothing"} cannot be: a whole number from 1 to ${most.toLocaleString("en-US")}`;
+    k.value = String(next);
+    tell("near", { k: next });
+  });
   const what = dom("div", { class: "lsat-muted", text: "Replace all edges by" });
   const { node, heading, facts } = card("Edges", what, presets);
   const update = () => {

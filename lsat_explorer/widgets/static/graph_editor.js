@@ -26,7 +26,10 @@ function render({ model, el }) {
     leave: () => tell("leave"),
     clear: () => tell("clear"),
     zoom: bar.zoomBy,
-    hover: (i) => { hint.textContent = i >= 0 ? said(i) : hinted(); },
+    hover: (i) => {
+      hint.textContent = i >= 0 ? said(i) : hinted();
+      drawing.node.title = said(i); // names in the drawing may be cut off, or left out
+    },
     reach: (i) => { live.textContent = said(i); },
   });
   const hinted = () => {

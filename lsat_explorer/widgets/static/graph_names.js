@@ -53,6 +53,11 @@ const graphNames = (layer) => {
   const write = (i, x, y, anchor, turn = 0) => {
     const text = make("text", { x: tenth(x), y: tenth(y), "text-anchor": anchor });
     text.textContent = short[i];
+    if (short[i] !== whole[i]) {
+      const title = make("title");
+      title.textContent = whole[i];
+      text.append(title);
+    }
     if (turn) text.setAttribute("transform", `rotate(${tenth(turn)} ${tenth(x)} ${tenth(y)})`);
     return text;
   };
