@@ -10,6 +10,8 @@ import pytest
 import lsat_explorer as lsat
 from lsat_explorer.tune.quick_fit import QuickFit
 from lsat_explorer.widgets.graph_layouts import PLACEMENTS, grid_shape, place
+from lsat_explorer.widgets.graph_session import GraphSession
+from lsat_explorer.widgets.graph_set import GraphSet
 
 # --- the quick fit
 
@@ -81,3 +83,20 @@ def test_the_grid_is_found_where_there_is_one() -> None:
     assert grid_shape(lsat.graphs.ring(64)) is None
     assert grid_shape(lsat.Graph(12, ()), image_shape=(2, 2, 3)) is None
     assert grid_shape(lsat.Graph(16, (), names=map(str, range(16)))) is None
+
+
+def test_graphs_on_other_nodes_keep_their_layouts_and_those_on_the_same_share_one() -> None:
+    one = lsat.Graph(6, lsat.graphs.ring(6).edges, names=list("abcdef"))
+    other = lsat.Graph(5, lsat.graphs.path(5).edges, names=list("vwxyz"))
+    session = GraphSession(GraphSet.of({"one": one, "same": lsat.Graph(6, ((0, 5),), one.names), "other": other}))
+    session.do("place", {"placement": "networkx"})
+    first = session.sheet.places
+    session.do("choose", {"name": "other"})
+    session.do("place", {"placement": "circle"})
+    session.do("choose", {"name": "same"})
+    assert (session.sheet.placement, session.sheet.places) == ("networkx", first)
+    session.do("place", {"placement": "line"})
+    session.do("choose", {"name": "other"})
+    assert session.sheet.placement == "circle"
+    session.do("choose", {"name": "one"})
+    assert session.sheet.placement == "line"

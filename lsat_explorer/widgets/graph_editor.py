@@ -30,7 +30,7 @@ class GraphEditor(Shown, View):
     """Regularization graphs, Σ ‖θ_a − θ_b‖² over the edges (a, b), drawn and edited by mouse or by keyboard.
 
     Several named graphs can be edited, each a regularizer with a weight e^{2ω} of its own. With data a quick fit shows
-    what the penalty does to θ.
+    what the penalty does to θ. Graphs on the same nodes share a layout; those on others keep their own.
 
     Parameters
     ----------

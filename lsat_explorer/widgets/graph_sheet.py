@@ -16,6 +16,10 @@ __all__ = ["GraphSheet"]
 class GraphSheet:
     """The nodes of the graph that is edited.
 
+    Graphs on the same nodes share one layout, since they are drawn over each other. Graphs on other nodes have layouts
+    of their own, which they keep while another one is edited; one that is shown for the first time takes the placement
+    that was chosen last, where it can.
+
     Parameters
     ----------
     state : GraphSet
@@ -56,6 +60,7 @@ class GraphSheet:
         self._given = None if shape is None else _checked(shape, state)
         self._wish: str | None = None
         self._of: tuple[Any, ...] = ()
+        self._kept: dict[tuple[Any, ...], tuple[str, Places]] = {}
         self.fit(state, data)
         if placement is not None:
             self.place(state.graph, placement)
@@ -63,6 +68,7 @@ class GraphSheet:
     def forget(self) -> None:
         """Look at the graph anew at the next `fit`, since it came from outside."""
         self._of = ()
+        self._kept.clear()
 
     def fit(self, state: GraphSet, data: Data | None) -> bool:
         """Follow the graph that is edited; return whether its nodes may be others than before."""
@@ -73,9 +79,13 @@ class GraphSheet:
         self._of = of
         self.shape = grid_shape(graph, self._given, None if data is None else data.image_shape)
         self.names, self.backdrop = node_names(graph, self.shape, data), backdrop(data, graph, self.shape)
+        if of in self._kept:
+            self.placement, self.places = self._kept[of]
+            return True
         possible = self._wish is not None and can_place(graph, self._wish, self.shape)
         self.placement = self._wish if possible and self._wish else usual_placement(graph, self.shape)
         self.places = place(graph, self.placement, self.shape)
+        self._kept[of] = self.placement, self.places
         return True
 
     def place(self, graph: Graph, placement: str) -> None:
@@ -88,6 +98,7 @@ class GraphSheet:
         """
         self.places = place(graph, placement, self.shape)
         self.placement = self._wish = placement
+        self._kept[self._of] = placement, self.places
 
 
 def _checked(shape: Any, state: GraphSet) -> tuple[int, int]:
