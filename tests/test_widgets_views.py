@@ -631,6 +631,36 @@ def test_other_pieces_wait_for_a_restart_and_numbers_do_not(explorer: Explorer, 
     assert explorer.panel.recipe == explorer.recipe
 
 
+def test_cards_tell_where_a_paused_run_stands_until_another_begins(explorer: Explorer, recipe: lsat.Recipe) -> None:
+    def told() -> dict[str, tuple[str, float]]:
+        shown = explorer.panel.tabs.get_state()["cards"]["Regularizers"]
+        return {card["name"]: (card["facts"][0][1], round(card["start"], 3)) for card in shown}
+
+    def standing() -> str:
+        return f"{float((2 * explorer.run.omega['regularizer.smooth.log_weight']).exp()):.4g}"
+
+    for number in range(3):
+        explorer.step()
+        until(lambda number=number: len(explorer.run.iterates) > number)  # type: ignore[misc]
+        until(lambda: explorer.tuner.worker.resting)
+    explorer.tuner.worker.report()
+    before = told()
+    now = standing()
+    assert before["smooth"] == (now, 7.389)
+    assert now != "7.389"
+    columns = explorer.panel.tabs.get_state()["cards"]["Features"][0]["facts"]
+    explorer.panel.tabs._handle_custom_msg({"path": "smooth", "weight": 20.0}, [])
+    assert explorer.tuner.planned
+    assert told() == before | {"smooth": (now, 20.0)}
+    assert explorer.panel.tabs.get_state()["cards"]["Features"][0]["facts"] == columns
+    members = explorer.recipe.regularizer.members
+    explorer.regularizer = lsat.Stack(**{**members, "pixel_ridge": lsat.Diagonal("pixels"), "one": lsat.Ridge()})
+    assert told() == before | {"smooth": (now, 20.0), "pixel_ridge": ("1", 1.0), "one": ("1", 1.0)}
+    explorer.restart(recipe.replace(regularizer=lsat.Stack(**members)))
+    explorer.wait(60)
+    assert told()["smooth"] == (standing(), 20.0)
+
+
 def test_folds_are_held_while_a_run_goes_on_and_wait_for_a_restart_after_it(data: lsat.Data) -> None:
     recipe = lsat.Recipe(criterion=lsat.KFold(3), method=lsat.ProximalGradient(max_iterations=2))
     explorer = Explorer(data, recipe)

@@ -15,7 +15,7 @@ from lsat_explorer.widgets.base import refuse_unknown
 from lsat_explorer.widgets.cells import namespace
 from lsat_explorer.widgets.code_view import cell_source
 from lsat_explorer.widgets.controls import COMMANDS
-from lsat_explorer.widgets.facts import extremes, facts, tolerance, widths
+from lsat_explorer.widgets.facts import extremes, facts, known, tolerance
 from lsat_explorer.widgets.history import history
 from lsat_explorer.widgets.hyper_sliders import HyperSliders
 from lsat_explorer.widgets.last_look import LastLook
@@ -274,9 +274,7 @@ class Explorer(Restoring, Shown, ipywidgets.VBox):
             self.heading.facts = facts(self.data, seen.problem)
             if recipe is not self._told:
                 self._told, self.heading.source = recipe, cell_source(self.data, recipe, namespace())
-        # of other pieces than those of the run nothing is known yet
-        known = (None, None) if planned else (seen.omega if seen.iterates else None, widths(seen.problem))
-        self.panel.show(recipe, *known, of=line.name if earlier else "")
+        self.panel.show(recipe, *known(seen, recipe), of=line.name if earlier else "")
         if self.recipe is not self.panel.recipe:
             self._show_recipe(self.recipe)
         self.last_look.follow(seen, activity)

@@ -10,10 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lsat_explorer.engines import available_devices
+from lsat_explorer.model.piece import Omega
 from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.plots.curves import value_text
 from lsat_explorer.tune.branch import takes_up
 from lsat_explorer.tune.iterate import Status
+from lsat_explorer.widgets.fitting_pieces import still_told
 from lsat_explorer.widgets.knobs import everyday, knobs, set_knob
 from lsat_explorer.widgets.row_weights import weights_of
 from lsat_explorer.widgets.worker import Activity, Worker
@@ -26,10 +28,10 @@ __all__ = [
     "extremes",
     "facts",
     "iterate_words",
+    "known",
     "seconds_to_go",
     "standing",
     "tolerance",
-    "widths",
 ]
 
 _ACROSS = 10
@@ -160,9 +162,20 @@ def tolerance(recipe: Recipe) -> float | None:
     return getattr(recipe.method, "tolerance", None)
 
 
-def widths(problem: Any | None) -> dict[str, int] | None:
-    """Return the number of columns of each block, once they are known."""
-    return None if problem is None else {name: c.stop - c.start for name, c in problem.columns.items()}
+def known(run: Any, recipe: Recipe) -> tuple[Omega | None, dict[str, int] | None]:
+    """Return what the cards of a recipe, that of a run or one for the next, can tell of where the run stands.
+
+    Returns
+    -------
+    omega : dict of str to Tensor or None
+        See `still_told`; None before the first iterate.
+    widths : dict of str to int or None
+        The number of columns of each block, once they are known.
+    """
+    omega = still_told(run.recipe, run.omega, recipe) if run.iterates else None
+    if run.problem is None or run.recipe.featurizer != recipe.featurizer:
+        return omega, None
+    return omega, {name: columns.stop - columns.start for name, columns in run.problem.columns.items()}
 
 
 def difference(old: Recipe, new: Recipe) -> str:

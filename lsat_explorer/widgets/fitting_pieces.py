@@ -11,12 +11,21 @@ from lsat_explorer.data import Data
 from lsat_explorer.model.featurizers import Concat, Identity, PowerTransform, Scale, SelectFeatures
 from lsat_explorer.model.graph import Graph
 from lsat_explorer.model.hyper_penalties import Frozen, HyperPenalty
-from lsat_explorer.model.piece import nearest
+from lsat_explorer.model.piece import Omega, nearest
 from lsat_explorer.model.prepared import Featurizer
 from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.model.regularizers import Regularizer, Smooth, Stack
 
-__all__ = ["editable", "held_names", "misfit", "with_features", "with_graphs", "with_tuned", "with_weight"]
+__all__ = [
+    "editable",
+    "held_names",
+    "misfit",
+    "still_told",
+    "with_features",
+    "with_graphs",
+    "with_tuned",
+    "with_weight",
+]
 
 
 def editable(recipe: Recipe, data: Data) -> Stack:
@@ -173,6 +182,37 @@ def with_tuned(recipe: Recipe, path: str, tuned: bool) -> Recipe:
     name = f"regularizer.{path}.log_weight" if path else "regularizer.log_weight"
     kept = {known: penalty for known, penalty in recipe.hyper_penalties.items() if known != name}
     return recipe.replace(hyper_penalties=kept if tuned else kept | {name: Frozen()})
+
+
+def still_told(ran: Recipe, omega: Omega, wanted: Recipe) -> Omega:
+    """Return what of the hyper-parameters of a run the cards of another recipe tell, as long as no other run begins.
+
+    Parameters
+    ----------
+    ran : Recipe
+        That of the run.
+    omega : dict of str to Tensor
+        Where the run stands.
+    wanted : Recipe
+        What is assembled.
+
+    Returns
+    -------
+    dict of str to Tensor
+        Those of features where the featurizer is the same, and of each regularizer, weight of rows and loss that both
+        have by the same name and of the same type, wherever it is to start.
+    """
+    before, after = (
+        {"data_weights": type(recipe.data_weights), "loss": type(recipe.loss), "featurizer": recipe.featurizer}
+        | {f"regularizer.{name}".rstrip("."): type(piece) for name, piece in _leaves(recipe.regularizer)}
+        for recipe in (ran, wanted)
+    )
+
+    def told(name: str) -> bool:
+        owner = "featurizer" if name.startswith("featurizer.") else name.rpartition(".")[0]
+        return owner in after and before[owner] == after[owner]
+
+    return {name: value for name, value in omega.items() if told(name)}
 
 
 def _name(regularizer: Any) -> str:
