@@ -39,7 +39,8 @@ def test_tune_writes_the_run_that_python_gives(tmp_path, command):
     assert written["loss"].tolist() == pytest.approx(expected.history()["loss"].tolist(), rel=1e-12)
     last = expected.iterates[-1]
     shown = table(out)
-    assert shown["status"].startswith("Stopped at the maximum number of iterations")
+    onward = f"To go on, `lsat-explorer tune --resume {tmp_path / 'run'}` with the same --data."
+    assert shown["status"].startswith(f"Stopped at the maximum number of iterations. {onward}")
     assert shown["validation loss"].startswith(f"{last.loss:.4f} ")
     assert shown["validation error"] == f"{100 * last.error:.1f} %"
     assert shown["iterations"].startswith("10 (")

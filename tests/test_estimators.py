@@ -300,6 +300,7 @@ def test_a_run_that_ends_too_soon_warns(diabetes):
     with pytest.warns(ConvergenceWarning, match="raise max_iterations"):
         model = lsat.TunedLeastSquaresRegressor(recipe).fit(*diabetes)
     assert model.n_iter_ == 1
+    assert "raise max_iterations of the recipe&#x27;s method and fit again" in model._repr_html_()
 
 
 @pytest.mark.parametrize("hidden", ["X", "y", "sample_weight"])

@@ -608,6 +608,23 @@ def test_a_recipe_is_changed_before_the_run_begins_from_anywhere(explorer: Explo
     assert lsat.Recipe.from_json(explorer.panel.code.json) == explorer.run.recipe
 
 
+def test_each_place_says_how_a_run_that_came_to_its_limit_goes_on_there(explorer: Explorer) -> None:
+    explorer.start()
+    explorer.wait(60)
+    assert explorer.run.status is lsat.Status.MAX_ITERATIONS
+    said = explorer.tuner.controls.sentence
+    assert said.startswith("Stopped at the maximum number of iterations. Press Go on for as many again.")
+    assert "max_iterations" not in said
+    assert "run.steps()" in explorer.run.message
+    count = len(explorer.run.iterates)
+    for _ in explorer.run.steps():
+        pass
+    assert len(explorer.run.iterates) == count + 7  # its last point, and six more
+    command(explorer.tuner, "start")
+    explorer.wait(60)
+    assert len(explorer.run.iterates) == count + 14
+
+
 def test_other_pieces_wait_for_a_restart_and_numbers_do_not(explorer: Explorer, recipe: lsat.Recipe) -> None:
     explorer.start()
     explorer.wait(60)

@@ -35,5 +35,5 @@ def run(args: argparse.Namespace) -> int:
             loaded.report(args.html, name=folder.resolve().name)
     curves = folder / CURVES
     files = {"curves": curves} if curves.exists() else {}
-    say(summary(loaded, model, files | ({"page": args.html} if args.html else {})))
+    say(summary(loaded, model, files | ({"page": args.html} if args.html else {}), folder))
     return 0

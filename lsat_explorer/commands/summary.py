@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsat_explorer.data.whole_file import whole_file
+from lsat_explorer.tune.advice import advice
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -35,7 +36,7 @@ def write_curves(run: Run, folder: Path) -> Path:
     return path
 
 
-def summary(run: Run, model: FittedModel, files: Mapping[str, Path]) -> str:
+def summary(run: Run, model: FittedModel, files: Mapping[str, Path], folder: Path) -> str:
     """Return the run's last state as aligned lines: status, iterations, losses, error, time, hyper-parameters.
 
     Parameters
@@ -46,12 +47,15 @@ def summary(run: Run, model: FittedModel, files: Mapping[str, Path]) -> str:
         Its model, which knows the classes also where the run was loaded without its rows.
     files : mapping of str to Path
         Files to mention, by what they are.
+    folder : Path
+        That of the run, for how to go on with it.
     """
+    onward = f"To go on, `lsat-explorer tune --resume {folder}` with the same --data."
     last = run.iterates[-1]
     accepted = sum(iterate.accepted for iterate in run.iterates[1:])
     rejected = len(run.iterates) - 1 - accepted
     lines = [
-        ("status", run.message),
+        ("status", advice(run, onward) if any(folder.glob("checkpoint*")) else run.message),
         ("iterations", f"{last.number} ({accepted} accepted, {rejected} rejected)"),
         ("validation loss", f"{last.loss:.4f} (at the start {run.iterates[0].loss:.4f})"),
         ("validation error", _error(model, last.error)),

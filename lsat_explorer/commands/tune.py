@@ -233,7 +233,7 @@ def write(tuning: Run, folder: Path) -> None:
                 f"The run could not be written to {folder}: {error}. Make room there, or mend what is wrong{rest}."
             )
             raise CommandError(sentence, FAILURE) from error
-        said = summary(tuning, tuning.model, {"curves": write_curves(tuning, folder)})
+        said = summary(tuning, tuning.model, {"curves": write_curves(tuning, folder)}, folder)
     say(said, f"The run is whole in {folder}.")
 
 

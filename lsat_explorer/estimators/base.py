@@ -21,7 +21,7 @@ from ..tune.last_fit import refit
 from ..tune.run import Run
 from .counted import counted
 from .linear import affine
-from .page import below_the_diagram
+from .page import below_the_diagram, told
 from .reading import explained, explained_weights, readable, row_names, seed_of
 from .usual import SHARE, divided, relative, usual_recipe, usual_regularizer
 
@@ -130,7 +130,7 @@ class TunedLeastSquares(BaseEstimator):
         for _ in self.run_.steps():
             pass
         if self.run_.status in (Status.MAX_ITERATIONS, Status.NOT_FINITE):
-            warnings.warn(self.run_.message, ConvergenceWarning, stacklevel=4)
+            warnings.warn(told(self.run_), ConvergenceWarning, stacklevel=4)
         self.model_ = refit(self.run_) if recipe.criterion.held_out and joins else self.run_.model
         self.n_iter_ = self.run_.iterates[-1].number
 

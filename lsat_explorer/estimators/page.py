@@ -4,9 +4,19 @@ from __future__ import annotations
 
 import base64
 from html import escape
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-__all__ = ["below_the_diagram"]
+from ..tune.advice import advice
+
+if TYPE_CHECKING:
+    from ..tune.run import Run
+
+__all__ = ["below_the_diagram", "told"]
+
+
+def told(run: Run) -> str:
+    """Return the state of a run as sentences, for who fits by an estimator."""
+    return advice(run, "To go on, raise max_iterations of the recipe's method and fit again.")
 
 
 def below_the_diagram(recipe: Any, run: Any) -> str:
@@ -17,7 +27,7 @@ def below_the_diagram(recipe: Any, run: Any) -> str:
         from ..plots import run_figure
 
         picture = base64.b64encode(run_figure(run.history(), run.recipe.method.tolerance).png(90)).decode()
-        sentence = escape(f"{run.iterates[-1].number} iterations. {run.message}", quote=True)
+        sentence = escape(f"{run.iterates[-1].number} iterations. {told(run)}", quote=True)
         parts += [
             f"<p>{sentence}</p>",
             f'<img alt="Validation loss, step size and stopping residual: {sentence}" style="max-width: 100%" '

@@ -18,15 +18,19 @@ if TYPE_CHECKING:
 
 __all__ = ["advice", "coarse", "notes", "overfitting"]
 
+_IN_CODE = "To go on, pull run.steps() again, or raise max_iterations in a new run."
 
-def advice(run: Run) -> str:
-    """Return the status of a run as sentences."""
+
+def advice(run: Run, onward: str = _IN_CODE) -> str:
+    """Return the status of a run as sentences; ``onward`` says how one goes on that has come to its most iterations."""
     if not run.iterates:
         return " ".join(filter(None, [run.status.sentence, run.unsaved]))
     last = run.iterates[-1]
     if run.problem is not None and not run.problem.tuned and run.status is Status.CONVERGED:
         return "Nothing to tune: this is the least squares fit at the recipe's values."
     sentences = [run.status.sentence]
+    if run.status is Status.MAX_ITERATIONS:
+        sentences.append(onward)
     if run.status is Status.NOT_FINITE and run.problem is not None:
         outcome = run.problem.evaluate(last.omega).outcome
         sentences.append(

@@ -61,7 +61,7 @@ _SENTENCES = {
     Status.READY: "Not started.",
     Status.RUNNING: "Running.",
     Status.CONVERGED: "Converged: the stopping residual is below the tolerance.",
-    Status.MAX_ITERATIONS: "Stopped at the maximum number of iterations: raise max_iterations to go on.",
+    Status.MAX_ITERATIONS: "Stopped at the maximum number of iterations.",
     Status.STALLED: "Stalled: the step no longer moves the hyper-parameters. The best values so far are kept.",
     Status.NOT_FINITE: "Not finite: no step leads to a finite loss. The best values so far are kept.",
     Status.STOPPED_EARLY: "Stopped early: the loss on the early-stopping rows has risen for too long.",

@@ -13,6 +13,7 @@ from lsat_explorer.engines import available_devices
 from lsat_explorer.model.piece import Omega
 from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.plots.curves import value_text
+from lsat_explorer.tune.advice import advice
 from lsat_explorer.tune.branch import takes_up
 from lsat_explorer.tune.iterate import Status
 from lsat_explorer.widgets.fitting_pieces import still_told
@@ -31,6 +32,7 @@ __all__ = [
     "known",
     "seconds_to_go",
     "standing",
+    "told",
     "tolerance",
 ]
 
@@ -82,6 +84,13 @@ def _standing(worker: Worker, activity: Activity) -> str:
         return f"Paused after iteration {run.iterates[-1].number}." if run.iterates else "Paused before it began."
     if activity is Activity.READY and not run.iterates:
         return "Not started: press Start, or Step for a single iteration."
+    return told(run)
+
+
+def told(run: Any) -> str:
+    """Return the state of a run as sentences, for a page with a button that goes on with it."""
+    if run.status is Status.MAX_ITERATIONS:
+        return advice(run, "Press Go on for as many again.")
     return str(run.message)
 
 

@@ -9,7 +9,7 @@ from typing import Any, overload
 import traitlets
 
 from lsat_explorer.model.recipe import Recipe
-from lsat_explorer.widgets.facts import SHORT_OF_GOAL, difference
+from lsat_explorer.widgets.facts import SHORT_OF_GOAL, difference, told
 
 __all__ = ["MOST_OVERLAID", "KeptRun", "RunList", "looked_at"]
 
@@ -284,9 +284,9 @@ def looked_at(kept: KeptRun, steered: KeptRun) -> dict[str, Any]:
         ``steered``, the name of the other.
     """
     accepted, rejected = kept.run.iterates.counts
-    told = f"{accepted:,} accepted, {rejected:,} rejected, {kept.seconds:.1f} s. {kept.run.message}"
+    words = f"{accepted:,} accepted, {rejected:,} rejected, {kept.seconds:.1f} s. {told(kept.run)}"
     goes_on = kept.run.status in SHORT_OF_GOAL
-    return {"name": kept.name, "told": told, "goes_on": goes_on, "steered": steered.name}
+    return {"name": kept.name, "told": words, "goes_on": goes_on, "steered": steered.name}
 
 
 def _sendable(text: str) -> str:
