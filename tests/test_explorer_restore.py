@@ -217,16 +217,13 @@ def test_a_run_that_was_computed_is_kept_when_it_is_restarted_and_when_it_is_del
 def test_cards_and_times_of_restored_runs_are_as_they_were(made, data):
     before = made()
     run_to_the_end(before)
-    before.tuner.worker.rested = last = before.run.iterates[-1].seconds / 2  # as if it had been paused
-    before.tuner.worker.report()
-    time, rested = before.table.rows[0]["seconds"], before.runs[0].rested
-    assert time == pytest.approx(last)
+    time = before.table.rows[0]["seconds"]
+    assert time == before.run.iterates[-1].seconds > 0
     before.recipe = before.recipe.replace(regularizer=lsat.Diagonal())
     before.close()
     after = made(data)
     after.restore()
-    assert after.runs[0].rested == after.tuner.worker.rested == rested
-    assert abs(after.table.rows[0]["seconds"] - time) <= 0.05 + 1e-9  # rests are kept to a tenth of a second
+    assert after.table.rows[0]["seconds"] == after.tuner.worker.seconds == time
     assert after.panel.recipe == after.recipe
     assert not after.panel.tabs.fixed
 

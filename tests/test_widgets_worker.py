@@ -5,14 +5,13 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import replace
+from pathlib import Path
 
 import pytest
 import torch
 
 import lsat_explorer as lsat
 from fake_run import FakeRun
-from lsat_explorer import Iterate
 from lsat_explorer.widgets import cells
 from lsat_explorer.widgets.worker import Activity, Worker, pause
 
@@ -122,23 +121,26 @@ def test_no_step_is_lost(run: FakeRun, worker: Worker) -> None:
     assert len(run.iterates) <= 5
 
 
-def test_the_clock_stands_still_while_the_run_is_paused() -> None:
-    class Clocked(FakeRun):
-        def steps(self) -> Iterator[Iterate]:
-            began = time.monotonic()
-            for iterate in super().steps():
-                self.iterates[-1] = replace(iterate, seconds=time.monotonic() - began)
-                yield self.iterates[-1]
-
-    worker = Worker(Clocked())
-    worker.step()
-    until(lambda: worker.activity is Activity.PAUSED)
-    time.sleep(0.5)
-    worker.step()
-    until(lambda: len(worker.run.iterates) == 2 and worker.activity is Activity.PAUSED)
-    assert worker.run.iterates[-1].seconds >= 0.5
-    assert worker.seconds < worker.run.iterates[-1].seconds - 0.4
+def test_the_clock_stands_still_while_the_run_is_paused(
+    digits: lsat.Data, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    ahead, clock = [0.0], time.perf_counter
+    monkeypatch.setattr(time, "perf_counter", lambda: clock() + ahead[0])
+    run = lsat.Run(lsat.Recipe(), digits, checkpoint=lsat.Checkpoint(tmp_path, iterations=1))
+    worker = Worker(run)
+    for number in (1, 2, 3):
+        worker.step()
+        until(lambda number=number: len(run.iterates) == number and worker.resting)  # type: ignore[misc]
+        ahead[0] += 1e6  # a pause
+    assert 0 < worker.seconds < 1e6
+    assert run.history()["seconds"].is_monotonic_increasing
+    assert run.history()["seconds"].iloc[-1] == worker.seconds
     worker.close()
+    other = lsat.Run.resume(tmp_path, digits)
+    assert worker.seconds < next(other.steps()).seconds < 1e6
+    other.change(other.recipe.replace(method=lsat.LBFGS()))
+    ahead[0] += 1e6
+    assert worker.seconds < next(other.steps()).seconds < 1e6
 
 
 def test_a_step_that_ends_the_run_does_not_hold_it(run: FakeRun, worker: Worker) -> None:

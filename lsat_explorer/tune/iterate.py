@@ -97,7 +97,8 @@ class Iterate:
     tried : float
         F at the tentative point.
     seconds : float
-        Wall time since the run began.
+        How long the run has computed since its features were prepared, without pauses between two pulls. Of a
+        method that is pulled without a run: since its first pull.
     status : Status
         RUNNING, or why this iterate is the last.
     start : int

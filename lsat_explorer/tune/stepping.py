@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import threading
+import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -153,11 +154,16 @@ class Stepping:
     def _pull(self, turn: _Turn) -> Iterator[Iterate]:
         heap = Heap()
         while True:
-            for iterate in self._set_out():
-                last = self._record(iterate)
+            iterates = self._set_out()
+            since = time.perf_counter()
+            for iterate in iterates:
+                came = time.perf_counter()
+                last = self._record(iterate, came - since)
                 heap.tidy(ended=last.status.final)
                 self._pulling = False
+                left = time.perf_counter()
                 yield last
+                since = came + time.perf_counter() - left  # a pause, and what is done with an iterate, take no time
                 if not self._goes_on(turn) or last.status.final:
                     return
                 if self.wanted != self.recipe:
@@ -202,12 +208,10 @@ class Stepping:
         if self._stop.is_set() and threading.get_ident() == self._puller and self._pulling:
             raise Interrupted
 
-    def _record(self, iterate: Iterate) -> Iterate:
+    def _record(self, iterate: Iterate, took: float) -> Iterate:
         memory, ended = iterate.memory, iterate.status.final
-        if self.leg or memory is not None:
-            before = self.iterates[self.leg - 1].seconds if self.leg else 0.0
-            number, seconds = self.leg + iterate.number, before + iterate.seconds
-            iterate = replace(iterate, number=number, seconds=seconds, memory=None)
+        seconds = took + (self.iterates[-1].seconds if self.iterates else 0.0)
+        iterate = replace(iterate, number=self.leg + iterate.number, seconds=seconds, memory=None)
         rule = self.recipe.early_stopping
         if not iterate.status.final:
             if self._stop.is_set():

@@ -219,7 +219,6 @@ class RunFolder:
                         "number": kept.number,
                         "name": kept.name,
                         "note": kept.note,
-                        "rested": kept.rested,
                         "origin": None if kept.origin is None else [kept.origin[0].number, kept.origin[1]],
                     }
                     for kept in runs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import ipywidgets
@@ -163,12 +163,6 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
         if later is not None:  # pieces that were assembled meanwhile still wait for a restart
             self.change(later)
 
-    def _attach(self, run: Any, after: Iterable[threading.Event] = ()) -> None:
-        super()._attach(run, after)
-        kept = self.runs.of(run)
-        if kept is not None:  # another worker, or another kernel, knew how long it has rested
-            self.worker.rested = max(self.worker.rested, kept.rested)
-
     def _leave(self) -> None:
         self._shown, self.table.chosen, self.controls.marked = None, 0, None
 
@@ -234,7 +228,7 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
         activity = self._say()  # words first: the page shows them while the curves are still on their way
         if activity is Activity.STOPPING:
             return  # it has to end now, and its end is reported
-        self.runs.follow(self.run, self.recipe, self.worker.seconds, self.worker.rested)
+        self.runs.follow(self.run, self.recipe, self.worker.seconds)
         self.table.refresh(activity.busy)
         self._draw_curves()
         for listener in list(self.listeners):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from typing import Any
 
 from lsat_explorer.data import Data
@@ -116,8 +115,7 @@ def _read(session: Session, data: Data) -> tuple[list[KeptRun], dict[str, Run], 
             run = Run.resume(session.place / entry["folder"], data)
             kept = KeptRun(run, run.recipe, int(entry["number"]))
             kept.name, kept.note = str(entry["name"]), str(entry["note"])
-            rested, origin = float(entry.get("rested", 0.0)), entry["origin"]
-            kept.rested = rested if 0.0 <= rested < math.inf else 0.0
+            origin = entry["origin"]
             origins[kept] = None if origin is None else (int(origin[0]), int(origin[1]))
             restored[kept.number], runs[entry["folder"]] = kept, run
         except (ValueError, KeyError, TypeError, IndexError) as error:

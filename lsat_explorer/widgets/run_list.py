@@ -32,8 +32,8 @@ class KeptRun(traitlets.HasTraits):
         The recipe that it began with, and the one that its last iteration used.
     origin : (KeptRun, int) or None
         The run and the iteration that it branched from.
-    seconds, rested : float
-        How long it has computed, and how long its own clock went on meanwhile, to a tenth of a second.
+    seconds : float
+        How long it has computed.
     slot : int or None
         Which of the colours draws it beside the shown run, None where it is not drawn.
     """
@@ -44,7 +44,7 @@ class KeptRun(traitlets.HasTraits):
     def __init__(self, run: Any, recipe: Recipe, number: int, origin: tuple[KeptRun, int] | None = None) -> None:
         self.run, self.number, self.origin = run, number, origin
         self.began = self.used = recipe
-        self.iterates, self.seconds, self.rested = 0, 0.0, 0.0
+        self.iterates, self.seconds = 0, 0.0
         self.slot: int | None = None
         super().__init__(name=self._default)
 
@@ -145,7 +145,7 @@ class RunList(Sequence[KeptRun]):
         """Say that the next new run goes on from an iteration of ``kept``."""
         self._origin = (kept, iteration)
 
-    def follow(self, run: Any, recipe: Recipe, seconds: float, rested: float = 0.0) -> None:
+    def follow(self, run: Any, recipe: Recipe, seconds: float) -> None:
         """Take up where the present run is. A new one takes the place of one without an iterate, and of no other.
 
         Parameters
@@ -156,8 +156,6 @@ class RunList(Sequence[KeptRun]):
             The recipe as it is now, with what the run has yet to take up.
         seconds : float
             How long the run has computed.
-        rested : float
-            How long its clock went on meanwhile.
         """
         if not self._kept or self._kept[-1].run is not run:
             self._begin(run, recipe)
@@ -166,7 +164,7 @@ class RunList(Sequence[KeptRun]):
             last.began = last.used = recipe
         elif len(run.iterates) != last.iterates:  # reading a model may change the recipe of a run that has ended
             last.used, last.iterates = run.recipe, len(run.iterates)
-        last.seconds, last.rested = seconds, round(rested, 1)
+        last.seconds = seconds
 
     def _begin(self, run: Any, recipe: Recipe) -> None:
         origin, self._origin = self._origin, None
@@ -194,7 +192,7 @@ class RunList(Sequence[KeptRun]):
         """
         for kept in earlier:
             kept.iterates = len(kept.run.iterates)
-            kept.seconds = max(kept.run.iterates[-1].seconds - kept.rested, 0.0)
+            kept.seconds = kept.run.iterates[-1].seconds
             self._watched(kept)
         self._count = max(kept.number for kept in earlier)
         self._kept[:] = earlier

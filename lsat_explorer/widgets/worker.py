@@ -83,8 +83,8 @@ class Worker:
         Whether `close` ended it for good.
     over : threading.Event
         Set once what the thread does now has ended.
-    resting, rested : bool, float
-        Whether the thread has come to its pause, before which it ends an iteration; what the run's clock is ahead.
+    resting : bool
+        Whether the thread has come to its pause, before which it ends an iteration.
     reporting : threading.RLock
         Held during a report; hold it to touch what listeners touch.
 
@@ -105,7 +105,6 @@ class Worker:
         self._lock = threading.Lock()  # guards the start of a thread and the count of steps, never an iteration
         self._go = threading.Event()
         self._steps = 0  # iterations asked for one by one and yet to come; 0 while the run goes on freely
-        self.rested = 0.0
         self._stop = threading.Event()
         self._again = False  # start or step was called while the thread was stopping
         self._after = list(after)
@@ -139,9 +138,9 @@ class Worker:
 
     @property
     def seconds(self) -> float:
-        """Seconds that the run has computed: its own clock goes on while it is paused, this one does not."""
+        """Seconds that the run has computed; it stands still while it is paused."""
         iterates = self.run.iterates
-        return max(iterates[-1].seconds - self.rested, 0.0) if iterates else 0.0
+        return float(iterates[-1].seconds) if iterates else 0.0
 
     def start(self) -> None:
         """Start, go on after a pause, or take up a run that has ended. Starting twice is one run."""
@@ -256,18 +255,13 @@ class Worker:
 
     def _pull(self) -> None:
         with closing(self.run.steps()) as steps:
-            begun = False
             self.report()
             self._wait_for_others()
-            yielded = due = time.monotonic() + self.period
+            due = time.monotonic() + self.period
             while self._may_pull():
-                idle, recipe = time.monotonic() - yielded, self.run.recipe
                 iterate = next(steps, None)
-                if begun and self.run.recipe is recipe:  # with another recipe the run's own clock has begun anew
-                    self.rested += idle
                 if iterate is None or iterate.status.final:
                     return
-                begun, yielded = True, time.monotonic()
                 self._count_step()
                 if time.monotonic() >= due and not self._stop.is_set():  # the end is reported anyway
                     due = self._report_in_time()
