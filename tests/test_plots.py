@@ -15,6 +15,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from boxes import overlapping
 from lsat_explorer import plots
 from lsat_explorer.plots.contact import contact_sheet
 from lsat_explorer.plots.curves import Curve, curves, short, value_text, weight_bins
@@ -107,14 +108,27 @@ def test_a_history_without_a_column_is_refused_by_name() -> None:
 
 def test_the_still_figure_says_the_present_values() -> None:
     texts = texts_of(plots.run_figure(history(60), tolerance=1e-4))
-    assert {"Validation loss", "Step size t", "Stopping residual", "rejected", "tolerance"} <= set(texts)
+    assert {"Validation loss", "Step size t", "Stopping residual", "rejected", "tolerance dashed"} <= set(texts)
     assert {"1.5001", value_text(1.2**59, "step")} <= set(texts)
     assert "no iteration yet" in texts_of(plots.run_figure(pd.DataFrame()))
 
 
+@pytest.mark.parametrize("tolerance", [1e-4, 2e-3, 0.05, 0.1, 3.0])
+@pytest.mark.parametrize("case", CASES)
+def test_no_word_of_the_still_figure_lies_over_another(case: str, tolerance: float) -> None:
+    figure = plots.run_figure(CASES[case], tolerance)
+    figure.draw_without_rendering()
+    ticks = [text for axes in figure.axes for text in (*axes.get_xticklabels(), *axes.get_yticklabels())]
+    words = [text for text in (*ticks, *(text for axes in figure.axes for text in axes.texts)) if text.get_text()]
+    boxes = [text.get_window_extent() for text in words]
+    corners = [[(b.x0, b.y0), (b.x1, b.y0), (b.x1, b.y1), (b.x0, b.y1)] for b in boxes]
+    over = [(words[a].get_text(), words[b].get_text()) for a, b in overlapping(corners, 0.0)]
+    assert over == []
+
+
 def test_the_live_figure_follows_a_run_from_nothing() -> None:
     figure = plots.run_plotly(pd.DataFrame(), 1e-4)
-    assert figure.layout.annotations[7].text == "no iteration yet"
+    assert figure.layout.annotations[6].text == "no iteration yet"
     assert all(len(trace.x) == 0 for trace in figure.data)
     plots.update_run(figure, history(60), 1e-4)
     points = {trace.name: trace for trace in figure.data}
@@ -124,7 +138,7 @@ def test_the_live_figure_follows_a_run_from_nothing() -> None:
     assert points["tolerance"].y.tolist() == [1e-4, 1e-4]
     said = [note.text for note in figure.layout.annotations[3:6]]
     assert [re.sub("<[^>]*>", "", text) for text in said] == ["1.5001", "4.7e+04", "1.2e-03"]
-    assert figure.layout.annotations[7].text == ""
+    assert figure.layout.annotations[6].text == ""
 
 
 def test_a_figure_that_is_told_what_was_said_ends_as_one_that_is_drawn_afresh() -> None:

@@ -435,9 +435,9 @@ def test_of_many_hyper_parameters_those_that_moved_most_are_drawn() -> None:
     update_omega(figure, {"number": number, "gradient_norm": number + 1, **moving})
     names = [t.name for t in figure.data if t.meta and t.showlegend]
     assert names == [f"weight {k}" for k in range(12 - MOST_NAMES, 12)]
-    assert "8 of 12, those that moved most" in figure.layout.annotations[9].text
+    assert "8 of 12, those that moved most" in figure.layout.annotations[8].text
     update_omega(figure, {"number": number[:0], "gradient_norm": number[:0]})
-    assert not figure.layout.annotations[9].text
+    assert not figure.layout.annotations[8].text
     assert all(len(t.x) == 0 for t in figure.data)
 
 

@@ -29,9 +29,9 @@ def run_layout(*, height: int = 400) -> dict[str, Any]:
     Returns
     -------
     dict
-        For ``go.Figure(layout=...)`` or ``go.FigureWidget(layout=...)``. Annotations 0 to 2 are the titles, 3 to 5 the
-        present values, 6 the word beside the tolerance, 7 what is said while there is no iterate, 8 to 10 belong
-        to the panels of ω. Shape 0 is the line at the marked iterate, 1 to 3 are the feet of empty panels.
+        For ``go.Figure(layout=...)`` or ``go.FigureWidget(layout=...)``. Annotations 0 to 2 are the titles, 3 to 5
+        the present values, 6 is what is said while there is no iterate, 7 to 9 belong to the panels of ω. Shape 0 is
+        the line at the marked iterate, 1 to 3 are the feet of empty panels.
     """
     quiet: dict[str, Any] = {"gridcolor": GRID, "zeroline": False, "showline": False, "automargin": True}
     quiet |= {"ticks": "", "ticklabelstandoff": 5}
@@ -87,11 +87,9 @@ def _annotations() -> list[dict[str, Any]]:
         | {"font": FONT | {"color": ACCENT}}
         for title, y in TITLES
     ]
-    # on the left, where the residual starts high and leaves the line free
-    word = place | {"x": 0, "y": 0, "yref": "y3", "xanchor": "left", "text": "", "name": "tolerance"}
     empty = place | {"x": 0.5, "y": 0.47, "text": "", "name": "empty", "font": FONT | {"size": 13}}
     beyond = [
         place | {"x": x, "y": 0, "xanchor": side, "text": "", "name": name}
         for x, side, name in ((0, "left", "title gradient"), (0, "left", "title omega"), (1, "right", "value gradient"))
     ]
-    return [*titles, *values, word, empty, *beyond]
+    return [*titles, *values, empty, *beyond]

@@ -5,7 +5,7 @@ Colours sit between a light and a dark page, backgrounds are transparent, and no
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Any
 
@@ -180,16 +180,17 @@ def update_run(
 def _words(drawn: Curves, line: Curve) -> dict[str, Any]:
     """Return the titles, the present values and the words beside the curves."""
     also = [word for word, curve in _ALSO.items() if len(getattr(drawn, curve))]
-    tail = f' <span style="color:{MUTED}">· {", ".join(also)}</span>' if also else ""
-    titles = [heading(title) + behind for (title, _), behind in zip(TITLES, (tail, "", ""), strict=True)]
+    tails: tuple[list[str], ...] = also, [], ["tolerance dashed"] if len(line) else []
+    titles = [heading(title) + _tail(words) for (title, _), words in zip(TITLES, tails, strict=True)]
     present_values = (drawn.loss.last, "loss"), (drawn.step.last, "step"), (drawn.residual.last, "residual")
     values = ["" if drawn.empty else present(value_text(value, kind)) for value, kind in present_values]
     empty = "no iteration yet" if drawn.empty else ""
-    texts = [*titles, *values, "tolerance" if len(line) else "", empty]
-    return {
-        **{f"annotations[{k}].text": text for k, text in enumerate(texts)},
-        "annotations[6].y": float(np.log10(line.last)) if len(line) else 0,  # counts decades on a log axis
-    }
+    return {f"annotations[{k}].text": text for k, text in enumerate([*titles, *values, empty])}
+
+
+def _tail(words: Sequence[str]) -> str:
+    """Return what stands behind a title, each of the words in a span of its own: a narrow page leaves them out."""
+    return "".join(f' <span style="color:{MUTED}">· {each}</span>' for each in words)
 
 
 def _ticks(axis: str, ticks: tuple[Any, list[str]]) -> dict[str, Any]:

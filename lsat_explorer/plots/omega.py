@@ -72,7 +72,7 @@ def _arrange(figure: go.Figure, height: int, more: int) -> None:
             foot.update(y0=moved(PANELS[name][0]), y1=moved(PANELS[name][0]))
         for name, (top, bottom) in (("yaxis5", _GRADIENT), ("yaxis6", _OMEGA)):
             layout[name].update(domain=[below(bottom), below(top)] if shown else [0, 1], visible=shown)
-        for index, (top, _) in ((8, _GRADIENT), (9, _OMEGA), (10, _GRADIENT)):
+        for index, (top, _) in ((7, _GRADIENT), (8, _OMEGA), (9, _GRADIENT)):
             layout.annotations[index].update(y=below(top - 4) if shown else 0, text="")
         layout.update(height=height + more + (_NAMES if shown else 0), showlegend=shown)
         layout.margin.b = _BOTTOM + (_NAMES if shown else 0)
@@ -122,7 +122,7 @@ def update_omega(figure: go.Figure, history: Mapping[str, ArrayLike]) -> None:
         tail = f'<span style="color:{MUTED}">{some}{vectors}</span>'
         value = present(value_text(norm.last, "residual"))
         texts = (heading("Gradient norm"), heading("Hyper-parameters ω") + tail, value)
-        for index, text in zip((8, 9, 10), texts, strict=True):
+        for index, text in zip((7, 8, 9), texts, strict=True):
             layout.annotations[index].text = text if drawn else ""
 
 

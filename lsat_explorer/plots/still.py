@@ -86,7 +86,9 @@ def _panels(sheet: Sheet, drawn: Curves, tolerance: float | None, box: tuple[flo
     _draw_rejected(middle, drawn)
     level = [] if tolerance is None or drawn.empty or not 0 < tolerance < np.inf else [tolerance]
     _set_axis(low, np.concatenate([drawn.residual.y, level]), log=True)
-    _draw_tolerance(low, level)
+    if level:
+        low.axhline(level[0], color=AMBER, linewidth=1.1, linestyle=(0, (4, 2)), zorder=2)
+        write(low, 0.19, 1.1, "tolerance dashed", color=MUTED, fontsize=8.5)
     ticks = integer_ticks(drawn.last)
     low.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
     write(low, 1.0, -0.19, "" if drawn.empty else "iteration", color=MUTED, ha="right", va="top", fontsize=8.5)
@@ -130,14 +132,6 @@ def _draw_rejected(axes: Axes, drawn: Curves) -> None:
     look: dict[str, Any] = {"color": AMBER, "markersize": 5, "markeredgewidth": 1.3, "clip_on": False}
     axes.plot(drawn.rejected, marks, "|", transform=under, **look)
     write(axes, -0.009, -0.14, "rejected", color=MUTED, fontsize=8.5, ha="right", va="center")
-
-
-def _draw_tolerance(axes: Axes, levels: Sequence[float]) -> None:
-    for level in levels:
-        axes.axhline(level, color=AMBER, linewidth=1.1, linestyle=(0, (4, 2)), zorder=2)
-        beside = blended_transform_factory(axes.transAxes, axes.transData)
-        # on the left, where the residual starts high and leaves the line free
-        write(axes, 0.0, level * 1.08, "tolerance", transform=beside, color=MUTED, fontsize=8.5, va="bottom")
 
 
 def explorer_picture(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import pytest
 
+from boxes import overlapping
 from lab import Notebook
 
 pytestmark = pytest.mark.browser
@@ -54,4 +55,50 @@ def test_titles_and_values_have_the_theme_s_colours_and_other_figures_their_own(
     strokes = """() => [...document.querySelectorAll('.jp-OutputArea-output .lsat-plot .shapelayer path')]
         .map((path) => getComputedStyle(path).stroke)"""
     assert page.page.evaluate(strokes).count("rgb(0, 120, 0)") == 11
+    assert page.complaints == []
+
+
+EXPLORER = """
+import lsat_explorer as lsat
+data = lsat.datasets.digits()
+early = lsat.Recipe(method=lsat.ProximalGradient(max_iterations=12), early_stopping=lsat.EarlyStopping(patience=20))
+tuner = lsat.widgets.LiveTuner(lsat.tune(early, data, progress=False))
+tuner
+"""
+# each word of the curves with its corners
+TEXTS = """(part) => [...document.querySelectorAll(`.jp-OutputArea-output ${part} text`)].flatMap((text) => {
+    const walker = document.createTreeWalker(text, NodeFilter.SHOW_TEXT), found = [];
+    while (walker.nextNode()) {
+        const { currentNode: node } = walker, range = document.createRange();
+        range.selectNode(node);
+        if (node.data.trim() && node.parentElement.checkVisibility({ visibilityProperty: true })) {
+            const { left, right, top, bottom } = range.getBoundingClientRect();
+            found.push([node.data, [[left, top], [right, top], [right, bottom], [left, bottom]]]);
+        }
+    }
+    return found;
+})"""
+SETTLED = """([part, width]) => {
+    const plot = document.querySelector(`.jp-OutputArea-output ${part}`);
+    return innerWidth === width && plot.querySelector('.main-svg')?.clientWidth === plot.clientWidth;
+}"""
+TAB = """() => {
+    const bar = document.querySelector('.lsat-explorer .lsat-tabs');
+    const last = bar.lastElementChild, end = (node) => node.getBoundingClientRect().right;
+    return [last.textContent, bar.scrollWidth <= bar.clientWidth, end(last) <= end(bar)];
+}"""
+
+
+def test_words_of_the_curves_and_tabs_have_room_in_a_narrow_window(notebook: Callable[..., Notebook]) -> None:
+    page = notebook("narrow.ipynb", EXPLORER, "lsat.widgets.Explorer(data)")
+    page.page.locator(".lsat-explorer .lsat-tabs button").last.wait_for()
+    for width in (1400, 800, 700, 440, 400):
+        page.page.set_viewport_size({"width": width, "height": 1500})
+        page.wait_for(SETTLED, [".lsat-tuner .lsat-plot", width])
+        found = page.page.evaluate(TEXTS, ".lsat-tuner .lsat-plot")
+        said = [words for words, _ in found]
+        assert ("· tolerance dashed" in said) == (width > 440)
+        over = [(said[a], said[b]) for a, b in overlapping([corners for _, corners in found], 1.0)]
+        assert (width, over) == (width, [])
+        assert page.page.evaluate(TAB) == ["Code", True, True]
     assert page.complaints == []
