@@ -355,3 +355,17 @@ def test_rows_of_a_table_are_lines_before_anything_is_judged(notebook: Open) -> 
     until_shown(page)
     assert page.page.locator(f"{BROWSER} .lsat-browser-head button").all_text_contents()[:2] == ["row", "label"]
     clean(page)
+
+
+def test_no_more_than_a_line_stands_above_the_rows_before_one_is_chosen_in_a_narrow_window(notebook: Open) -> None:
+    page = notebook("narrow-rows.ipynb", SETUP, SHOW, size=(800, 1500))
+    until_shown(page)
+    card = page.page.locator(f"{BROWSER} .lsat-browser-detail")
+    height = "el => el.getBoundingClientRect().height"
+    card.get_by_text("Choose a row to see it here.").wait_for()
+    assert card.evaluate(height) < 50
+    page.page.locator(f"{BROWSER} .lsat-browser-tile").first.click()
+    card.locator(".lsat-browser-frame").wait_for()
+    assert card.evaluate(height) >= 160
+    page.page.keyboard.press("Escape")
+    clean(page)
