@@ -15,12 +15,15 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+import lsat_explorer as lsat
 from boxes import overlapping
 from lsat_explorer import plots
 from lsat_explorer.plots.contact import contact_sheet
-from lsat_explorer.plots.curves import Curve, curves, short, value_text, weight_bins
+from lsat_explorer.plots.curves import Curve, curves, number_text, short, value_text, weight_bins
 from lsat_explorer.plots.maps import escape
 from lsat_explorer.plots.ticks import integer_ticks, linear_ticks, log_ticks
+from lsat_explorer.widgets.cards import cards
+from lsat_explorer.widgets.rows import weight_text
 
 HOSTILE = ["<img src=x onerror=alert(1)>", r"$\frac{1}{0}$", "$", "🎉 émoji", "n" * 300, "", "two\nlines", 3]
 TRACES = {"validation loss", "training loss", "step size", "stopping residual", "tolerance", "rejected"}
@@ -126,6 +129,22 @@ def test_no_word_of_the_still_figure_lies_over_another(case: str, tolerance: flo
     assert over == []
 
 
+def test_numbers_of_curves_ticks_and_cards_have_one_form() -> None:
+    assert (value_text(1e-4, "residual"), log_ticks([1e-4, 1e-2])[1][0]) == ("1.0e-4", "1e-4")
+    assert [value_text(8.64e-5, "residual"), value_text(4.7e12, "step"), value_text(-1.5e-7)] == [
+        "8.6e-5",
+        "4.7e12",
+        "-1.5e-7",
+    ]
+    assert log_ticks([900.0, 4000.0])[1] == ["1e3", "2e3"]
+    assert number_text(1e-100, ".1e") == "1.0e-100"
+    recipe = lsat.Recipe(regularizer=lsat.Ridge(log_weight=-6.0))
+    (card,) = cards(recipe)["Regularizers"]
+    assert (card.facts[0][1], weight_text(6.144e-6)) == ("6.144e-6", "6.1e-6")
+    templates = [trace.hovertemplate for trace in plots.run_plotly(history(3)).data if trace.hovertemplate]
+    assert not [template for template in templates if "5g" in template]  # digits that end in zeros are d3's
+
+
 def test_the_live_figure_follows_a_run_from_nothing() -> None:
     figure = plots.run_plotly(pd.DataFrame(), 1e-4)
     assert figure.layout.annotations[6].text == "no iteration yet"
@@ -137,7 +156,7 @@ def test_the_live_figure_follows_a_run_from_nothing() -> None:
     assert points["current loss"].y.tolist() == [points["validation loss"].y[-1]]
     assert points["tolerance"].y.tolist() == [1e-4, 1e-4]
     said = [note.text for note in figure.layout.annotations[3:6]]
-    assert [re.sub("<[^>]*>", "", text) for text in said] == ["1.5001", "4.7e+04", "1.2e-03"]
+    assert [re.sub("<[^>]*>", "", text) for text in said] == ["1.5001", "4.7e4", "1.2e-3"]
     assert figure.layout.annotations[6].text == ""
 
 

@@ -12,6 +12,7 @@ import pytest
 from PIL import Image
 
 import lsat_explorer as lsat
+from lsat_explorer.plots.curves import number_text
 from lsat_explorer.widgets import WeightBrowser, row_columns
 from lsat_explorer.widgets.row_columns import Effects, doubts_of, effects_of, noise_text
 from lsat_explorer.widgets.row_words import offer, warning
@@ -94,9 +95,8 @@ def test_effect_is_a_column_with_its_standard_error(run: lsat.Run, browser: Weig
     places = np.argsort(keys, kind="stable")[:20]
     assert shown(browser)["positions"] == places.tolist()
     effect, error = table["effect"].iloc[places[0]], table["effect_error"].iloc[places[0]]
-    assert shown(browser)["effects"][0] == f"{effect:+.1e} ±\N{NO-BREAK SPACE}{error:.0e}".replace(
-        "-", "\N{MINUS SIGN}"
-    )
+    text = f"{number_text(effect, '+.1e')} ±\N{NO-BREAK SPACE}{number_text(error, '.0e')}"
+    assert shown(browser)["effects"][0] == text.replace("-", "\N{MINUS SIGN}")
     (noise,) = shown(browser)["notes"]
     assert noise.startswith("With 449 validation rows an effect is noisy")
     browser.order = "lightest"
@@ -105,7 +105,7 @@ def test_effect_is_a_column_with_its_standard_error(run: lsat.Run, browser: Weig
 
 def test_noise_counts_the_effects_that_are_clear() -> None:
     effects = Effects(np.array([3.0, -2.5, 0.1, np.nan]), np.array([1.0, 1.0, 1.0, np.nan]), 999)
-    assert "standard error is 1e+00 for the middle row, and 2 of 4 rows have" in noise_text(effects)
+    assert "standard error is 1e0 for the middle row, and 2 of 4 rows have" in noise_text(effects)
     assert noise_text(Effects(effects.effect, effects.error, 1_000)) == ""
     assert noise_text(Effects(effects.effect, np.full(4, np.nan), 1)) == (
         "With a single validation row nothing tells how noisy an effect is."

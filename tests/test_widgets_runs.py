@@ -345,7 +345,7 @@ def test_chosen_runs_are_drawn_beside_the_shown_one_under_their_names(tuner: Liv
     send(tuner.table, command="overlay", run=1, on=True)
     beside = trace(tuner, "overlay 0")
     assert beside.y.tolist() == [iterate.loss for iterate in first.iterates]
-    assert beside.hovertemplate == "100 &#37;{y} &lt;b&gt; %{y:.5g}<extra></extra>"
+    assert beside.hovertemplate == "100 &#37;{y} &lt;b&gt; %{y:.5~g}<extra></extra>"
     assert (rows(tuner, "slot"), tuner.runs.overlaid) == ([None, 0], [tuner.runs[0]])
     tuner.table.set_state({"chosen": 1})
     assert len(trace(tuner, "overlay 0").x) == 0  # it is the shown one now

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsat_explorer.data.whole_file import whole_file
+from lsat_explorer.plots.curves import number_text
 from lsat_explorer.tune.advice import advice
 
 if TYPE_CHECKING:
@@ -60,8 +61,8 @@ def summary(run: Run, model: FittedModel, files: Mapping[str, Path], folder: Pat
         ("validation loss", f"{last.loss:.4f} (at the start {run.iterates[0].loss:.4f})"),
         ("validation error", _error(model, last.error)),
         ("training loss", f"{last.training_loss:.4f}"),
-        ("step size", f"{last.step:.3g}"),
-        ("stopping residual", "–" if isnan(last.residual) else f"{last.residual:.3g}"),
+        ("step size", number_text(last.step, ".3g")),
+        ("stopping residual", "–" if isnan(last.residual) else number_text(last.residual, ".3g")),
         ("time", f"{last.seconds:.1f} s"),
         *((name, _value(name, value)) for name, value in last.omega.items()),
         *((name, str(path)) for name, path in files.items()),
@@ -75,11 +76,14 @@ def _value(name: str, value: Tensor) -> str:
     numbers = value.detach().reshape(-1).tolist()
     low, high = min(numbers), max(numbers)
     if len(numbers) == 1:
-        text, weight = f"{low:.4g}", f"{exp(2 * low):.4g}"
+        text, weight = number_text(low), number_text(exp(2 * low))
     else:
-        text, weight = f"{len(numbers):,} values, {low:.4g} to {high:.4g}", f"{exp(2 * low):.4g} to {exp(2 * high):.4g}"
+        text, weight = (
+            f"{len(numbers):,} values, {number_text(low)} to {number_text(high)}",
+            f"{number_text(exp(2 * low))} to {number_text(exp(2 * high))}",
+        )
     return f"{text} (weight {weight})" if name.endswith("log_weight") else text
 
 
 def _error(model: FittedModel, error: float) -> str:
-    return f"{100 * error:.1f} %" if model.classes is not None else f"{error:.4g} (root mean square)"
+    return f"{100 * error:.1f} %" if model.classes is not None else f"{number_text(error)} (root mean square)"

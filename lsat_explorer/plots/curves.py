@@ -10,7 +10,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-__all__ = ["Curve", "Curves", "bin_edges", "count_text", "curves", "short", "thin", "value_text", "weight_bins"]
+__all__ = [
+    "Curve",
+    "Curves",
+    "bin_edges",
+    "count_text",
+    "curves",
+    "number_text",
+    "short",
+    "thin",
+    "value_text",
+    "weight_bins",
+]
 
 Floats = NDArray[np.float64]
 
@@ -120,6 +131,17 @@ def thin(x: Floats, y: Floats) -> Curve:
     return Curve(x[keep], y[keep])
 
 
+def number_text(value: float, form: str = ".4g") -> str:
+    """Return a number as all figures and views write it: as ``format`` does, an exponent without zeros or plus sign.
+
+    Examples
+    --------
+    >>> number_text(8.6e-05, ".1e"), number_text(41234.0, ".1e"), number_text(0.25)
+    ('8.6e-5', '4.1e4', '0.25')
+    """
+    return re.sub(r"e(-?)\+?0*(\d)", r"e\1\2", format(value, form))
+
+
 def value_text(value: float, kind: str = "loss") -> str:
     """Return a number as the panels show it, ``"–"`` for one that is not finite.
 
@@ -133,15 +155,15 @@ def value_text(value: float, kind: str = "loss") -> str:
     Examples
     --------
     >>> value_text(1.53324), value_text(61.29, "step"), value_text(9.8e-5, "residual")
-    ('1.5332', '61.3', '9.8e-05')
+    ('1.5332', '61.3', '9.8e-5')
     """
     if not np.isfinite(value):
         return "–"
     if kind == "residual":
-        return f"{value:.1e}"
+        return number_text(value, ".1e")
     if kind == "step":
-        return f"{value:.3g}"
-    return f"{value:.4f}" if 1e-2 <= abs(value) < 1e4 or value == 0 else f"{value:.4g}"
+        return number_text(value, ".3g")
+    return f"{value:.4f}" if 1e-2 <= abs(value) < 1e4 or value == 0 else number_text(value)
 
 
 def count_text(number: int, noun: str) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 from numpy.typing import ArrayLike
 
-from lsat_explorer.plots.curves import count_text, weight_bins
+from lsat_explorer.plots.curves import count_text, number_text, weight_bins
 from lsat_explorer.plots.pixels import theta_images
 from lsat_explorer.plots.sheet import ACCENT, LINE, MUTED, Sheet, bare, write
 
@@ -41,9 +41,9 @@ def weights_figure(weights: ArrayLike) -> Sheet:
     if len(edges) == 0:
         said = "no rows"
     elif len(edges) == 2:
-        said = f"all {edges.mean():.4g} over {rows}"
+        said = f"all {number_text(edges.mean())} over {rows}"
     else:
-        said = f"{edges[0]:.4g} to {edges[-1]:.4g} over {rows}"
+        said = f"{number_text(edges[0])} to {number_text(edges[-1])} over {rows}"
     write(sheet, 0.09, 0.89, "Weights of the training rows", fontsize=10, fontweight="bold")
     write(sheet, 0.97, 0.89, said, color=ACCENT, fontweight="bold", ha="right")
     axes.stairs(counts, edges if len(edges) else [0.0], fill=True, color=ACCENT, alpha=0.85)
@@ -52,7 +52,7 @@ def weights_figure(weights: ArrayLike) -> Sheet:
         marks = np.unique([edges[0], 1.0 if edges[0] < 1 < edges[-1] else np.sqrt(edges[0] * edges[-1]), edges[-1]])
         axes.xaxis.set_major_locator(FixedLocator(marks.tolist()))
         axes.xaxis.set_minor_locator(NullLocator())
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:.3g}"))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: number_text(value, ".3g")))
     elif len(edges) == 2:
         axes.set_xticks([edges.mean()])
         axes.set_xlim(*(edges.mean() + 12 * (edges - edges.mean())))
@@ -101,7 +101,7 @@ def theta_figure(theta: ArrayLike, image_shape: Sequence[int], classes: Sequence
         bare(axes)
         write(axes, 0.0, 1.04, name, most=20, fontweight="bold")
     bar = sheet.colorbar(drawn, cax=sheet.add_axes((right + 0.015, 0.06, 0.012, 0.8)), ticks=[-limit, 0, limit])
-    bar.ax.set_yticklabels([f"−{limit:.3g}", "0", f"{limit:.3g}"], fontsize=8, color=MUTED)
+    bar.ax.set_yticklabels([f"−{number_text(limit, '.3g')}", "0", number_text(limit, ".3g")], fontsize=8, color=MUTED)
     bar.ax.tick_params(length=0)
     bar.outline.set_visible(False)
     return sheet

@@ -106,7 +106,7 @@ def _scatter(name: str) -> go.Scatter:
         "current step": {"mode": "markers", "marker": dot, "yaxis": "y2"},
         "current residual": {"mode": "markers", "marker": dot, "yaxis": "y3"},
     }
-    look = {"hovertemplate": f"{name} %{{y:.5g}}<extra></extra>", "cliponaxis": False, "xaxis": "x"} | looks[name]
+    look = {"hovertemplate": f"{name} %{{y:.5~g}}<extra></extra>", "cliponaxis": False, "xaxis": "x"} | looks[name]
     look |= {"showlegend": False}
     if name.startswith("current") or name in ("tolerance", "marked"):
         look |= {"hoverinfo": "skip", "hovertemplate": None}
@@ -172,7 +172,7 @@ def update_run(
         [traces[name][0] for name in moved],
     )
     if overlays:
-        templates = [f"{escape(name)} %{{y:.5g}}<extra></extra>" for name, _ in overlays.values()]
+        templates = [f"{escape(name)} %{{y:.5~g}}<extra></extra>" for name, _ in overlays.values()]
         figure.plotly_restyle({"hovertemplate": templates}, [traces[f"overlay {k}"][0] for k in overlays])
     return layout
 

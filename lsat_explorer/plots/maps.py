@@ -14,7 +14,7 @@ import numpy as np
 import plotly.graph_objects as go
 from numpy.typing import ArrayLike
 
-from lsat_explorer.plots.curves import short, weight_bins
+from lsat_explorer.plots.curves import number_text, short, weight_bins
 from lsat_explorer.plots.pixels import as_picture, theta_images
 
 __all__ = [
@@ -78,7 +78,7 @@ def weights_plotly(weights: ArrayLike, *, height: int = 240) -> go.Figure:
     edges, counts = weight_bins(weights)
     log = len(edges) > 2 and edges[0] > 0
     middles = np.sqrt(edges[1:] * edges[:-1]) if log else (edges[1:] + edges[:-1]) / 2 if len(edges) else edges
-    spans = [f"{low:.3g} to {high:.3g}" for low, high in pairwise(edges)]
+    spans = [f"{number_text(low, '.3g')} to {number_text(high, '.3g')}" for low, high in pairwise(edges)]
     bars = go.Bar(x=middles, y=counts, customdata=spans, marker_color=ACCENT, width=np.diff(edges), name="rows")
     bars.hovertemplate = "weight %{customdata}: %{y:,} rows<extra></extra>"
     figure = go.Figure(bars, layout=_plain_layout(height))

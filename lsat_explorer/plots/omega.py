@@ -143,7 +143,7 @@ def _draw(trace: Any, name: str, part: str, number: NDArray[np.float64], values:
     has = bool(name) and (values.ndim > 1 or part == "median")
     curve = _curve(number, values[:, column] if values.ndim > 1 else values) if has else Curve(number[:0], number[:0])
     said = escape(name) + (f", {part}" if values.ndim > 1 else "")
-    template = f"{said} %{{y:.5g}}<extra></extra>"
+    template = f"{said} %{{y:.5~g}}<extra></extra>"
     if len(curve) or len(trace.x):
         trace.x, trace.y = curve.x, curve.y
     if trace.hovertemplate != template:
@@ -156,7 +156,7 @@ def _add_traces(figure: go.Figure, names: int) -> None:
     common: dict[str, Any] = {"mode": "lines", "xaxis": "x", "cliponaxis": False, "x": [], "y": []}
     added = []
     if "gradient" not in there:
-        template = "gradient norm %{y:.5g}<extra></extra>"
+        template = "gradient norm %{y:.5~g}<extra></extra>"
         look = {"line": {"color": ACCENT, "width": 1.8}, "hovertemplate": template, "showlegend": False}
         added.append(go.Scatter(meta="gradient", yaxis="y5", name="gradient norm", **look, **common))
     for index in range(names):

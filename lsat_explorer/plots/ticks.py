@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from lsat_explorer.plots.curves import value_text
+from lsat_explorer.plots.curves import number_text, value_text
 
 __all__ = ["integer_ticks", "linear_ticks", "log_ticks"]
 
@@ -54,8 +52,10 @@ def log_ticks(values: ArrayLike, most: int = 4) -> tuple[Floats, list[str]]:
     inside = steps[(steps >= ends[0] * (1 - 1e-9)) & (steps <= ends[-1] * (1 + 1e-9))]
     if len(inside) >= 2:
         ends = inside[:: int(np.ceil(len(inside) / most))]
-    texts = [f"{value:.3g}" if 1e-3 <= value < 1e5 else re.sub(r"\.0e|e", "e", f"{value:.1e}") for value in ends]
-    texts = [re.sub(r"e([+-])0*(\d)", lambda found: f"e{found[1].strip('+')}{found[2]}", text) for text in texts]
+    texts = [
+        number_text(value, ".3g") if 1e-3 <= value < 1e5 else number_text(value, ".1e").replace(".0e", "e")
+        for value in ends
+    ]
     return (ends, texts) if len(set(texts)) == len(texts) else (ends[:1], texts[:1])
 
 
@@ -95,7 +95,7 @@ def linear_ticks(values: ArrayLike, most: int = 5) -> tuple[Floats, list[str]]:
     whole = np.arange(np.ceil(low / step - 1e-9), np.floor(high / step + 1e-9) + 1) + 0.0  # no minus zero
     texts = [f"{number * step:.{places}f}" for number in whole]
     if max(abs(low), abs(high)) >= 1e5 or places > 6:
-        shorter = [f"{number * step:.4g}" for number in whole]
+        shorter = [number_text(number * step) for number in whole]
         texts = shorter if len(set(shorter)) == len(texts) else texts
     return whole * step, texts
 

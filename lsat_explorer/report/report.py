@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..data.whole_file import whole_file
 from ..plots import explorer_picture, run_figure, weights_figure
-from ..plots.curves import count_text
+from ..plots.curves import count_text, number_text
 from ..plots.pixels import as_picture
 from . import page, words
 
@@ -163,7 +163,7 @@ def _weights(
     if weights is None:
         said = "They follow from the rows, which are not there." if told else "Every training row counts once."
         return page.section(heading, page.paragraph(said))
-    reach = f"From {weights.min():.4g} to {weights.max():.4g} over {count_text(len(weights), 'row')}."
+    reach = f"From {number_text(weights.min())} to {number_text(weights.max())} over {count_text(len(weights), 'row')}."
     parts = [page.paragraph(reach), page.drawing(weights_figure(weights).png(_DPI), f"Histogram. {reach}")]
     if data is not None:
         for kind, rows in zip(("Lightest", "Heaviest"), chosen, strict=True):

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ..model.data_weights import LogWeights
 from ..model.hyper_penalties import Frozen
-from ..plots.curves import count_text, value_text
+from ..plots.curves import count_text, number_text, value_text
 from ..tune.entry_names import EntryNames
 from ..tune.iterate import Status
 from ..tune.saved import about, classes_of, names_of
@@ -68,7 +68,7 @@ def _error_name(kinds: bool) -> str:
 def _error(value: float, kinds: bool) -> str:
     if not math.isfinite(value):
         return "–"
-    return f"{100 * value:.1f} %" if kinds else f"{value:.4g}"
+    return f"{100 * value:.1f} %" if kinds else number_text(value)
 
 
 def omega(run: Run) -> list[tuple[str, ...]]:
@@ -105,9 +105,9 @@ def columns(run: Run) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         _, *path, last = name.split(".")
         told += [" ".join([*path, last.replace("_", " ")])]
         for each, number in zip(own, value.detach().double().cpu().tolist(), strict=True):
-            rows.setdefault(each, {})[told[-1]] = f"{number:.4g}"
+            rows.setdefault(each, {})[told[-1]] = number_text(number)
             if last == "log_weight":
-                rows[each][f"{told[-1]}, e^(2ω)"] = f"{math.exp(2 * number):.4g}"
+                rows[each][f"{told[-1]}, e^(2ω)"] = number_text(math.exp(2 * number))
         told += [f"{told[-1]}, e^(2ω)"] if last == "log_weight" else []
     return ("column", *told), [(each, *(of.get(one, "") for one in told)) for each, of in rows.items()]
 
@@ -126,11 +126,11 @@ def _range(value: Tensor, names: Sequence[str] | None = None, *, weight: bool = 
     numbers = value.detach().double().cpu().reshape(-1).numpy()
     numbers = np.exp(2 * numbers) if weight else numbers
     if numbers.size < 2:
-        return f"{numbers[0]:.4g}" if numbers.size else "none"
+        return number_text(numbers[0]) if numbers.size else "none"
     each = numbers.size // len(names) if names else 1
     ends = int(numbers.argmin()) // each, int(numbers.argmax()) // each
     least, greatest = (f" ({names[place]})" if names else "" for place in ends)
-    low, high = f"{numbers.min():.4g}", f"{numbers.max():.4g}"
+    low, high = number_text(numbers.min()), number_text(numbers.max())
     return f"{numbers.size:,} values, {f'all {low}' if low == high else f'{low}{least} to {high}{greatest}'}"
 
 

@@ -15,6 +15,7 @@ from lsat_explorer.model.hyper_penalties import Frozen, HyperPenalty, Sum
 from lsat_explorer.model.piece import Omega, Piece, tensor, within
 from lsat_explorer.model.prepared import Featurizer
 from lsat_explorer.model.recipe import Recipe
+from lsat_explorer.plots.curves import number_text
 from lsat_explorer.widgets.featurizer_fields import controls
 
 __all__ = ["TABS", "Card", "cards", "graph_picture"]
@@ -187,8 +188,8 @@ def _amount(name: str, value: Tensor) -> str:
     values = value.detach().cpu()
     shown = (power * values).exp() if power is not None else values
     if shown.numel() == 1:
-        return f"{float(shown):.4g}"
-    return f"{float(shown.min()):.3g} to {float(shown.max()):.3g}"
+        return number_text(float(shown))
+    return f"{number_text(float(shown.min()), '.3g')} to {number_text(float(shown.max()), '.3g')}"
 
 
 def _penalty(penalty: HyperPenalty) -> str:
@@ -196,14 +197,17 @@ def _penalty(penalty: HyperPenalty) -> str:
     if isinstance(penalty, Sum):
         return ", ".join(filter(None, map(_penalty, penalty.terms)))
     formula = _FORMULAS.get(type(penalty).__name__)
-    return "" if formula is None else formula.format(**{f.name: getattr(penalty, f.name) for f in fields(penalty)})  # type: ignore[arg-type]
+    if formula is None:
+        return ""
+    numbers = {f.name: number_text(getattr(penalty, f.name), ".3g") for f in fields(penalty)}  # type: ignore[arg-type]
+    return formula.format(**numbers)
 
 
 _FORMULAS = {
-    "SumSquares": "{weight:.3g} ‖ω‖²",
-    "AbsoluteValue": "{weight:.3g} ‖ω‖₁",
+    "SumSquares": "{weight} ‖ω‖²",
+    "AbsoluteValue": "{weight} ‖ω‖₁",
     "ZeroSum": "Σω = 0",
-    "Box": "{low:.3g} ≤ ω ≤ {high:.3g}",
+    "Box": "{low} ≤ ω ≤ {high}",
 }
 
 
@@ -222,7 +226,7 @@ def _settings(piece: Any, skip: tuple[str, ...] = ()) -> tuple[tuple[str, str], 
 def _setting(value: Any) -> str:
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return number_text(value) if isinstance(value, float) else str(value)
 
 
 def graph_picture(graph: Graph) -> str:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from lsat_explorer.engines import available_devices
 from lsat_explorer.model.piece import Omega
 from lsat_explorer.model.recipe import Recipe
-from lsat_explorer.plots.curves import value_text
+from lsat_explorer.plots.curves import number_text, value_text
 from lsat_explorer.tune.advice import advice
 from lsat_explorer.tune.branch import takes_up
 from lsat_explorer.tune.iterate import Status
@@ -200,7 +200,9 @@ def difference(old: Recipe, new: Recipe) -> str:
     rest = old
     for knob in moved:
         rest = set_knob(rest, knob.path, knob.value)
-    words = [f"{knob.label} {before[knob.path]:.3g} → {knob.value:.3g}" for knob in moved]
+    words = [
+        f"{knob.label} {number_text(before[knob.path], '.3g')} → {number_text(knob.value, '.3g')}" for knob in moved
+    ]
     return ", ".join(words + ([rest.differs(new)] if rest != new else []))
 
 

@@ -11,7 +11,7 @@ from torch import Tensor
 from lsat_explorer.model.featurizers import KMeansArchetypes, RandomPatches, Spline
 from lsat_explorer.model.piece import nearest, source
 from lsat_explorer.model.prepared import Featurizer
-from lsat_explorer.plots.curves import count_text, short
+from lsat_explorer.plots.curves import count_text, number_text, short
 from lsat_explorer.widgets.featurizer_draft import PREFIX, Path, Step, at, built, leaves, names_held
 from lsat_explorer.widgets.featurizer_fields import controls, kinds, parameter
 from lsat_explorer.widgets.featurizer_trial import Inputs, Trial, Tried
@@ -190,7 +190,7 @@ def _summary(step: Step) -> str:
 def _text(value: Any) -> str:
     if isinstance(value, list):
         return " × ".join(map(_text, value))
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    return number_text(value) if isinstance(value, float) else str(value)
 
 
 def _parameters(step: Step, tried: Tried, dotted: str) -> list[dict[str, Any]]:

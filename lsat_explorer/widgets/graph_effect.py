@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from lsat_explorer.data import Data
 from lsat_explorer.model.graph import Graph
 from lsat_explorer.model.regularizers import Ridge, Smooth
-from lsat_explorer.plots.curves import count_text
+from lsat_explorer.plots.curves import count_text, number_text
 from lsat_explorer.tune.quick_fit import QuickFit, QuickResult
 from lsat_explorer.widgets.latest import Latest
 from lsat_explorer.widgets.rows import name_of
@@ -118,22 +118,24 @@ class Effect:
         return shape[:2] if shape is not None and shape[2:] in ((), (1,)) else ()
 
     def _facts(self, graph: Graph, pair: NDArray[np.float64], errors: tuple[float, float]) -> list[list[str]]:
-        rough = [f"{float(np.square(graph.incidence() @ theta).sum()):.3g}" for theta in pair]
+        rough = [number_text(float(np.square(graph.incidence() @ theta).sum()), ".3g") for theta in pair]
         if self.data is not None and self.data.task == "classification":
             return [["Σ (θᵢ − θⱼ)² over edges", *rough], ["validation error", *(f"{100 * e:.1f} %" for e in errors)]]
-        return [["Σ (θᵢ − θⱼ)² over edges", *rough], ["validation RMSE", *(f"{e:.4g}" for e in errors)]]
+        return [["Σ (θᵢ − θⱼ)² over edges", *rough], ["validation RMSE", *(number_text(e) for e in errors)]]
 
     def _legend(self, limit: float) -> str:
         rows = count_text(len(self.data.train) if self.data is not None else 0, "training row")
         fit = f"A quick fit of the inputs of {rows}."
         if not self._image_shape():
-            return f"θ of each feature, in order, from −{limit:.2g} to {limit:.2g}. {fit}"
-        return f"Red raises the score, blue lowers it; full colour from |θ| = {limit:.2g}. {fit}"
+            return (
+                f"θ of each feature, in order, from −{number_text(limit, '.2g')} to {number_text(limit, '.2g')}. {fit}"
+            )
+        return f"Red raises the score, blue lowers it; full colour from |θ| = {number_text(limit, '.2g')}. {fit}"
 
 
 def _weight(piece: Ridge | Smooth) -> str:
     exponent = 2 * piece.log_weight
-    return f"{math.exp(exponent):.4g}" if exponent < 700 else "∞"
+    return number_text(math.exp(exponent)) if exponent < 700 else "∞"
 
 
 class Preview:

@@ -14,7 +14,7 @@ from lsat_explorer.data import Data
 from lsat_explorer.model.graph import Graph
 from lsat_explorer.model.graph_edits import neighbours
 from lsat_explorer.model.graph_patterns import PATTERNS, pattern
-from lsat_explorer.plots.curves import count_text, short
+from lsat_explorer.plots.curves import count_text, number_text, short
 from lsat_explorer.widgets.graph_layouts import PLACEMENTS, Places
 from lsat_explorer.widgets.graph_set import GraphSet
 
@@ -150,7 +150,7 @@ def _patterns(n: int, shape: tuple[int, int] | None) -> tuple[tuple[str, Graph],
 
 
 def _weight(log_weight: float) -> str:
-    return f"{math.exp(2 * log_weight):.4g}" if log_weight < 350 else "∞"
+    return number_text(math.exp(2 * log_weight)) if log_weight < 350 else "∞"
 
 
 def _columns(data: Data) -> int:

@@ -8,7 +8,7 @@ from weakref import WeakKeyDictionary
 
 import traitlets
 
-from lsat_explorer.plots.curves import value_text
+from lsat_explorer.plots.curves import number_text, value_text
 from lsat_explorer.widgets.base import View, error_words
 from lsat_explorer.widgets.cells import after_cells
 from lsat_explorer.widgets.shown import looks, script
@@ -86,7 +86,7 @@ class LastLook(View):
     def look(self) -> Any:
         """Test the model of the run that is shown, count it, and return the result."""
         result = self._run.test()
-        error = f"{100 * result.error:.2f} %" if self._run.data.task == "classification" else f"{result.error:.4g}"
+        error = f"{100 * result.error:.2f} %" if self._run.data.task == "classification" else number_text(result.error)
         name = "error" if self._run.data.task == "classification" else "RMSE"
         number, rows = self._run.kept.number, "Test" if _rows(self._run) == "test" else "Final"
         text = f"{rows} {name} {error}, loss {value_text(result.loss)} (◇ in the curve), after iteration {number}."

@@ -89,7 +89,7 @@ class LiveCurves:
         if list(trace.x) != x or list(trace.y) != y:
             name = "test" if run.recipe.early_stopping is None else "final"
             with self.figure.batch_update():
-                trace.update(x=np.array(x), y=np.array(y), hovertemplate=f"{name} loss %{{y:.5g}}<extra></extra>")
+                trace.update(x=np.array(x), y=np.array(y), hovertemplate=f"{name} loss %{{y:.5~g}}<extra></extra>")
 
     def with_omega(self, shown: bool) -> None:
         """Make room for the hyper-parameters, or take it away; they are drawn with the next `draw`."""

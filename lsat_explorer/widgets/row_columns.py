@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from lsat_explorer.explain import label_doubt
 from lsat_explorer.explain.training_fit import judged_fit
 from lsat_explorer.explain.weights import effects, standard_errors
+from lsat_explorer.plots.curves import number_text
 from lsat_explorer.tune.fitted import FittedModel
 from lsat_explorer.widgets.row_predictions import Predictions
 from lsat_explorer.widgets.rows import name_of
@@ -92,7 +93,7 @@ def effect_text(effect: float, error: float) -> str:
     Examples
     --------
     >>> effect_text(1.234e-5, 3.21e-6), effect_text(0.02, float("nan")), effect_text(0.0, 0.0)
-    ('+1.2e−05 ±\xa03e−06', '+2.0e−02', '0')
+    ('+1.2e−5 ±\xa03e−6', '+2.0e−2', '0')
     """
     if not effect:
         return "0"
@@ -107,7 +108,7 @@ def signed(value: Any, form: str = ".0e") -> str:
     >>> signed(-0.26, ".2f")
     '−0.26'
     """
-    return format(value, form).replace("-", "\N{MINUS SIGN}")
+    return number_text(value, form).replace("-", "\N{MINUS SIGN}")
 
 
 def noise_text(effects: Effects) -> str:
@@ -116,7 +117,7 @@ def noise_text(effects: Effects) -> str:
     Examples
     --------
     >>> noise_text(Effects(np.array([3e-5, 1e-6, -4e-6]), np.full(3, 1e-5), 200)).split(": ")[1]
-    'its standard error is 1e−05 for the middle row, and 1 of 3 rows has an effect of two standard errors or more.'
+    'its standard error is 1e−5 for the middle row, and 1 of 3 rows has an effect of two standard errors or more.'
     """
     if effects.count >= _MANY:
         return ""

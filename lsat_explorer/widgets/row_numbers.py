@@ -7,6 +7,8 @@ import math
 import numpy as np
 from numpy.typing import ArrayLike
 
+from lsat_explorer.plots.curves import number_text
+
 __all__ = ["number_texts"]
 
 
@@ -27,7 +29,7 @@ def number_texts(values: ArrayLike, reach: float | None = None) -> list[str]:
     >>> number_texts([1652.3, -609.25, 7.0]), number_texts([0.5, 0.0, np.nan])
     (['1652', '−609', '7'], ['0.5000', '0.0000', '–'])
     >>> number_texts([3.0], reach=2e9)
-    ['3.000e+00']
+    ['3.000e0']
     """
     numbers = np.asarray(values, dtype=np.float64)
     sizes = np.abs(numbers[np.isfinite(numbers)])
@@ -36,6 +38,6 @@ def number_texts(values: ArrayLike, reach: float | None = None) -> list[str]:
     places = 0 if (sizes == np.rint(sizes)).all() else max(0, 3 - digits)
     form = f".{places}f" if -4 < digits < 7 else ".3e"
     return [
-        format(number + 0.0, "z" + form).replace("-", "\N{MINUS SIGN}") if np.isfinite(number) else "–"
+        number_text(number + 0.0, "z" + form).replace("-", "\N{MINUS SIGN}") if np.isfinite(number) else "–"
         for number in numbers
     ]

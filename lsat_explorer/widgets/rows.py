@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lsat_explorer.data import Data
-from lsat_explorer.plots.curves import short
+from lsat_explorer.plots.curves import number_text, short
 from lsat_explorer.widgets.row_numbers import number_texts
 
 __all__ = [
@@ -196,12 +196,12 @@ def weight_text(weight: float, places: int = 2) -> str:
     Examples
     --------
     >>> weight_text(0.294), weight_text(1.0312, 3), weight_text(0.00021), weight_text(41234.0)
-    ('0.29', '1.031', '2.1e-04', '4.1e+04')
+    ('0.29', '1.031', '2.1e-4', '4.1e4')
     """
     if not np.isfinite(weight):
         return "–"
     if weight != 0 and (abs(weight) < 10.0**-places or abs(weight) >= 1e4):
-        return f"{weight:.1e}"
+        return number_text(weight, ".1e")
     return f"{weight:.{places}f}"
 
 
@@ -233,7 +233,7 @@ def name_of(value: Any, most: int = 120) -> str:
     if isinstance(value, np.ndarray):
         return short(", ".join(name_of(part) for part in value.ravel()), most)
     if isinstance(value, float | np.floating):
-        return f"{value:.4g}"
+        return number_text(float(value))
     return short(value, most)
 
 
@@ -280,7 +280,7 @@ class RowValues:
         rows = self._rows(positions)
         order = np.argsort(-np.abs((rows - self._mean) / self._deviation), axis=1, kind="stable")[:, :most]
         return [
-            [(self._names[column], f"{row[column]:.4g}".replace("-", "\N{MINUS SIGN}")) for column in columns]
+            [(self._names[column], number_text(row[column]).replace("-", "\N{MINUS SIGN}")) for column in columns]
             for row, columns in zip(rows, order, strict=True)
         ]
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
+from lsat_explorer.plots.curves import number_text
 from lsat_explorer.plots.sheet import ACCENT, LINE, MUTED, Sheet, bare, write
 from lsat_explorer.widgets.knobs import Knob
 
@@ -41,7 +42,7 @@ def sliders_picture(knobs: Sequence[Knob]) -> bytes:
         at = 2.4 + 2.5 * _share(knob)
         axes.plot([2.4, at], [y, y], color=ACCENT, linewidth=3, solid_capstyle="round")
         axes.plot([at], [y], "o", color=ACCENT, markersize=8)
-        write(axes, 5.85 / 6, 1 - y / height, f"{knob.value:.4g}", va="center", ha="right")
+        write(axes, 5.85 / 6, 1 - y / height, number_text(knob.value), va="center", ha="right")
     return sheet.png()
 
 
