@@ -181,12 +181,14 @@ def test_a_block_that_is_renamed_keeps_its_regularizers_and_penalties() -> None:
 def test_a_block_that_is_gone_is_missed_where_it_shows(panel: RecipePanel) -> None:
     recipe = RECIPE.replace(featurizer=lsat.Concat(pixels=lsat.Identity(), one=lsat.Constant()))
     panel.show(recipe, None, None)
-    assert panel.tabs.problem == (
-        "archetype_ridge acts on the block 'archetypes', and there is none: expected one of pixels, one."
-    )
+    with pytest.raises(ValueError, match="There is no block 'archetypes'") as refused:
+        lsat.Problem(recipe, lsat.datasets.digits())
+    assert panel.tabs.problem == str(refused.value)
     panel.show(RECIPE, None, None)
     assert panel.tabs.problem == ""
     assert "no named blocks" in misfit(lsat.Recipe(featurizer=lsat.Identity()))
+    inside = lsat.Concat(outer=lsat.Concat(map=lsat.Identity()), one=lsat.Constant())
+    assert misfit(lsat.Recipe(featurizer=inside, regularizer=lsat.Ridge(block="outer.map"))) == ""
 
 
 def test_an_added_graph_takes_no_name_and_the_block_of_the_columns(digits: lsat.Data) -> None:

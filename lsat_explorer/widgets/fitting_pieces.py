@@ -11,10 +11,11 @@ from lsat_explorer.data import Data
 from lsat_explorer.model.featurizers import Concat, Identity, PowerTransform, Scale, SelectFeatures
 from lsat_explorer.model.graph import Graph
 from lsat_explorer.model.hyper_penalties import Frozen, HyperPenalty
-from lsat_explorer.model.piece import Omega, nearest
+from lsat_explorer.model.piece import Omega
 from lsat_explorer.model.prepared import Featurizer
 from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.model.regularizers import Regularizer, Smooth, Stack
+from lsat_explorer.tune.column_names import refuse_unknown_blocks
 
 __all__ = [
     "editable",
@@ -89,21 +90,18 @@ def _follow(regularizer: Regularizer, old: str, new: str) -> Regularizer:
 
 
 def misfit(recipe: Recipe) -> str:
-    """Return what of the regularizers acts on a block that the features do not have, or nothing.
+    """Return what refuses a run of the recipe, where a regularizer acts on a block that the features lack, or nothing.
 
     Examples
     --------
     >>> from lsat_explorer import Ridge
     >>> misfit(Recipe(regularizer=Ridge(block="pixels")))
-    "Ridge acts on the block 'pixels', and there is none: expected one of features, one."
+    "There is no block 'pixels' for the regularizer: expected one of features, one."
     """
-    blocks = list(recipe.featurizer.members) if isinstance(recipe.featurizer, Concat) else []
-    for name, piece in _leaves(recipe.regularizer):
-        block = getattr(piece, "block", None)
-        if block is not None and block not in blocks:
-            who = name or type(piece).__name__
-            end = nearest(block, blocks) if blocks else ": the features have no named blocks, leave block out."
-            return f"{who} acts on the block {block!r}, and there is none{end}"
+    try:
+        refuse_unknown_blocks(recipe)
+    except ValueError as error:
+        return str(error)
     return ""
 
 
