@@ -86,7 +86,7 @@ def test_pieces_are_frozen_and_refuse_unknown_keys(piece):
         (lambda: lsat.Stack(a=lsat.Identity()), "expected a regularizer"),
         (lambda: lsat.Ridge(log_weight=math.inf), "log_weight is inf"),
         (lambda: lsat.Ridge(block=3), "block is 3"),
-        (lambda: lsat.Smooth(7), "graph is 7"),
+        (lambda: lsat.Smooth(7), "graph is of type int, expected a Graph"),
         (lambda: lsat.KMeansArchetypes(per_class=0), "per_class is 0"),
         (lambda: lsat.KMeansArchetypes(kernel="cosine"), "kernel is 'cosine'"),
         (lambda: lsat.CrossEntropy(temperature=1), "temperature is 1"),

@@ -66,14 +66,18 @@ def coarse(problem: Problem, last: Iterate) -> str:
     """Return the warning of a run that converged to a tolerance too large for the size of F; empty for another.
 
     A slope of a hundredth of F leaves a percent of it to be had for each unit of ω. Where a fit is all but exact F is
-    nothing, and what is left does not count beside the loss of the best constant.
+    nothing, and what is left does not count beside the loss of the best constant; nor does the rounding that is left of
+    targets that are all the same.
     """
     method, tolerance = problem.recipe.method, problem.recipe.method.tolerance
     if last.status is not Status.CONVERGED or tolerance is None or not problem.tuned:
         return ""
     reached = tolerance / 100 if isinstance(method, MultiStart) else tolerance  # it refines its best end
-    size = max(abs(last.objective), _loss_of_means(problem, last))
-    if not 0 < 1e-2 * size < reached:
+    if abs(last.objective) >= 100 * reached:
+        return ""
+    nothing, constant = _loss_without_features(problem, last)
+    size = max(abs(last.objective), constant)
+    if not 1e-26 * nothing < size < 100 * reached:
         return ""
     return (
         f"A tolerance of {tolerance:g} is coarse for an objective of {last.objective:.3g}, and may have ended the run "
@@ -81,12 +85,14 @@ def coarse(problem: Problem, last: Iterate) -> str:
     )
 
 
-def _loss_of_means(problem: Problem, last: Iterate) -> float:
-    """Return ψ of predictions that are the mean of the targets everywhere."""
+def _loss_without_features(problem: Problem, last: Iterate) -> tuple[float, float]:
+    """Return ψ of predictions that are zero everywhere, and of those that are the mean of the targets everywhere."""
     targets = problem.targets.double()
     omega = {name: value.to(targets.device) for name, value in within("loss", last.omega).items()}
+    mean = targets.mean(0).expand_as(targets)
     with torch.no_grad():
-        return float(problem.loss.value(targets.mean(0).expand_as(targets), targets, omega))
+        zero, constant = (problem.loss.value(one, targets, omega) for one in (torch.zeros_like(targets), mean))
+    return float(zero), float(constant)
 
 
 def notes(problem: Problem, last: Iterate) -> list[str]:
