@@ -26,8 +26,8 @@ from ..model.piece import Omega, within
 from ..model.prepared import Prepared
 from ..solve.precision import DOUBLE, MIXED
 from ..solve.weighted import PenaltyMatrix, Solution, solve_normal
-from ..tune.evaluation import error_of
 from ..tune.fitted import FittedModel
+from ..tune.score import error_of
 
 __all__ = ["MOVES_NOT", "TrainingFit", "judged_fit", "left_out", "times", "training_fit"]
 

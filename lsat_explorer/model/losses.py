@@ -171,9 +171,8 @@ class CrossEntropy(Loss):
         self, predictions: Tensor, targets: Tensor, omega: Omega
     ) -> tuple[Tensor, Tensor, dict[str, Tensor]] | None:
         """Return ψ with e^τ (softmax(e^τ ŷ) Σ_j y_ij − y) / N, and Σ_ij of that times ŷ for τ."""
-        scale = omega["log_temperature"].exp() if self.temperature else 1.0
-        scores = predictions * scale
-        scores -= scores.amax(1, keepdim=True)
+        scores = self.scores(predictions, omega)
+        scores = scores - scores.amax(1, keepdim=True)
         size = targets.sum(1, keepdim=True)
         loss = -(targets * scores).sum() / len(targets)
         own = {}
@@ -183,7 +182,8 @@ class CrossEntropy(Loss):
         slopes = shares.mul_(size / total).sub_(targets).div_(len(targets))
         if self.temperature:  # each row of these adds up to zero: what was subtracted of its scores does not count
             own = {"log_temperature": (slopes * scores).sum()}
-        return loss, slopes.mul_(scale), own
+            slopes *= omega["log_temperature"].exp()
+        return loss, slopes, own
 
 
 _LOSSES: Registered[Callable[[Tensor, Tensor], Tensor]] = Registered("loss", "register_loss")

@@ -10,6 +10,7 @@ from torch import Tensor
 from ..engines.row_sums import RowSums
 from ..model.piece import within
 from .evaluation import Evaluation
+from .score import together
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -37,7 +38,7 @@ def _training(problem: Problem, at: Evaluation) -> Tensor:
             fitted = problem.parts[p].rows.predict(at.moving[p], at.solutions[fit].theta)
         predictions.append(fitted)
         targets.append(problem.parts[p].rows.targets)
-    return problem.loss.value(_together(predictions), _together(targets), within("loss", at.there)).double()
+    return problem.loss.value(together(predictions), together(targets), within("loss", at.there)).double()
 
 
 def _stopping(problem: Problem, rows: RowSums, at: Evaluation) -> Tensor:
@@ -45,8 +46,3 @@ def _stopping(problem: Problem, rows: RowSums, at: Evaluation) -> Tensor:
     theta = at.solution.theta if len(problem.fits) == 1 else problem.coefficients(at.omega)[0]
     predictions = rows.predict(moving, theta).double()
     return problem.loss.value(predictions, rows.targets.double(), within("loss", at.there)).double()
-
-
-def _together(parts: list[Tensor]) -> Tensor:
-    """Return rows of parts one after the other in float64, with no second copy of an only one."""
-    return (parts[0] if len(parts) == 1 else torch.cat(parts)).double()

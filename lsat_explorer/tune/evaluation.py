@@ -18,12 +18,13 @@ from ..model.choices import Fit
 from ..model.piece import Omega, prefixed, within
 from ..solve.outcome import Outcome, Reason
 from ..solve.weighted import Moments, Solution, feature_factors, solve_normal, weight_gradient
+from .score import Score, error_of, together
 from .through_weights import through_weights
 
 if TYPE_CHECKING:
     from .problem import Problem
 
-__all__ = ["Evaluation", "Part", "added", "error_of", "evaluate", "gradient", "own_fit"]
+__all__ = ["Evaluation", "Part", "added", "evaluate", "gradient", "own_fit"]
 
 
 @dataclass(frozen=True)
@@ -39,38 +40,11 @@ class Part:
 
 
 @dataclass(frozen=True)
-class Score:
-    """ψ with the graph of torch's differentiation down to its arguments, so that its gradient need not form it anew."""
-
-    value: Tensor
-    predictions: Tensor
-    leverage: Tensor | None
-    loss: Omega
-
-    @classmethod
-    def of(cls, problem: Problem, predictions: Tensor, leverage: Tensor | None, loss: Omega) -> Score:
-        """Return ψ of predictions (N, m), leverages (N,) and the loss's own parameters, local names."""
-        with torch.enable_grad():
-            predictions = predictions.detach().double().requires_grad_()
-            leverage = None if leverage is None else leverage.detach().requires_grad_()
-            loss = {name: value.detach().clone().requires_grad_() for name, value in loss.items()}
-            return cls(problem.score(predictions, leverage, loss), predictions, leverage, loss)
-
-    def slopes(self, names: Sequence[str]) -> tuple[Tensor, Tensor | None, Omega]:
-        """Return ∂ψ/∂(predictions) (N, m), ∂ψ/∂h (N,) or None, and the slopes of the loss's parameters ``names``."""
-        leverage = [] if self.leverage is None else [self.leverage]
-        leaves = [self.predictions, *leverage, *(self.loss[name] for name in names)]
-        found = list(torch.autograd.grad(self.value, leaves, retain_graph=True))
-        slopes, through_leverage = found.pop(0), None if self.leverage is None else found.pop(0)
-        return slopes, through_leverage, dict(zip(names, found, strict=True))
-
-
-@dataclass(frozen=True)
 class Evaluation:
     """F at one ω, with what its gradient needs; ``objective`` is +∞ when a solve failed and ``outcome`` says why.
 
     ``there`` is ω where the rows are; of it and of what was found there, one read brings F and the outcome to the host.
-    ``solutions`` holds θ (n, m) float64 and the factor of each fit, ``predictions`` (N, m) those of the scored rows.
+    ``solutions`` holds θ (n, m) and the factor of each fit, ``predictions`` (N, m) those of scored rows, in float64.
     """
 
     omega: Omega
@@ -102,13 +76,6 @@ class Evaluation:
         return replace(self, solutions=(), moving=(), predictions=self.predictions[:0], score=None, fitted={})
 
 
-def error_of(predictions: Tensor, targets: Tensor, task: str) -> Tensor:
-    """Return the share of rows misclassified, or the root mean squared error, a scalar."""
-    if task == "classification":
-        return (targets.gather(1, predictions.argmax(1, keepdim=True)) == 0).double().mean()  # targets are one-hot
-    return (predictions - targets).square().sum(1).mean().sqrt()
-
-
 def evaluate(problem: Problem, omega: Omega) -> Evaluation:
     """Solve the fits at ``omega`` and score them."""
     with torch.no_grad():
@@ -117,7 +84,7 @@ def evaluate(problem: Problem, omega: Omega) -> Evaluation:
         featurizer, log_weights = within("featurizer", there), problem.log_weights(there)
         moving = tuple(part.rows.moving(featurizer) for part in problem.parts)
         solutions = solve_fits(problem, there, problem.fits, moving)
-        predictions = torch.cat(
+        predictions = together(
             [
                 problem.parts[p].rows.predict(moving[p], solution.theta)
                 for fit, solution in zip(problem.fits, solutions, strict=True)

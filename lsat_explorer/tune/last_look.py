@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from .evaluation import error_of
+from .score import error_of
 
 if TYPE_CHECKING:
     from .run import Run

@@ -18,7 +18,7 @@ from ..model.regularizers import Ridge, Smooth
 from ..solve.outcome import Outcome
 from ..solve.precision import DOUBLE
 from ..solve.weighted import Moments, solve_normal
-from .evaluation import error_of
+from .score import error_of
 
 __all__ = ["QuickFit", "QuickResult"]
 

@@ -1,0 +1,66 @@
+"""What predictions are worth: ψ of those of the scored rows with its slopes, and their error."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import torch
+from torch import Tensor
+
+from ..model.piece import Omega
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+__all__ = ["Score", "error_of", "together"]
+
+
+@dataclass(frozen=True)
+class Score:
+    """ψ with what its gradient needs, which is not formed anew: its slopes, where the loss has a formula for them.
+
+    Elsewhere it holds the graph of torch's differentiation down to its arguments.
+    """
+
+    value: Tensor
+    predictions: Tensor
+    leverage: Tensor | None
+    loss: Omega
+    known: tuple[Tensor, Omega] | None = None
+
+    @classmethod
+    def of(cls, problem: Problem, predictions: Tensor, leverage: Tensor | None, loss: Omega) -> Score:
+        """Return ψ of float64 predictions (N, m), leverages (N,) and the loss's own parameters, local names."""
+        predictions = predictions.detach()
+        known = problem.loss.with_slopes(predictions, problem.targets, loss) if problem.criterion.by_row else None
+        if known is not None:
+            return cls(known[0], predictions, leverage, loss, known[1:])
+        with torch.enable_grad():
+            predictions.requires_grad_()
+            leverage = None if leverage is None else leverage.detach().requires_grad_()
+            loss = {name: value.detach().clone().requires_grad_() for name, value in loss.items()}
+            return cls(problem.score(predictions, leverage, loss), predictions, leverage, loss)
+
+    def slopes(self, names: Sequence[str]) -> tuple[Tensor, Tensor | None, Omega]:
+        """Return ∂ψ/∂(predictions) (N, m), ∂ψ/∂h (N,) or None, and the slopes of the loss's parameters ``names``."""
+        if self.known is not None:
+            return self.known[0], None, {name: self.known[1][name] for name in names}
+        leverage = [] if self.leverage is None else [self.leverage]
+        leaves = [self.predictions, *leverage, *(self.loss[name] for name in names)]
+        found = list(torch.autograd.grad(self.value, leaves, retain_graph=True))
+        slopes, through_leverage = found.pop(0), None if self.leverage is None else found.pop(0)
+        return slopes, through_leverage, dict(zip(names, found, strict=True))
+
+
+def together(parts: Sequence[Tensor]) -> Tensor:
+    """Return rows of parts one after the other in float64, with no second copy of an only one."""
+    return (parts[0] if len(parts) == 1 else torch.cat(list(parts))).double()
+
+
+def error_of(predictions: Tensor, targets: Tensor, task: str) -> Tensor:
+    """Return the share of rows misclassified, or the root mean squared error, a scalar."""
+    if task == "classification":
+        return (targets.gather(1, predictions.argmax(1, keepdim=True)) == 0).double().mean()  # targets are one-hot
+    return (predictions - targets).square().sum(1).mean().sqrt()
