@@ -329,6 +329,17 @@ def test_the_engine_is_its_address(engine: lsat.Dask) -> None:
         lsat.Dask.local(workers=0)
 
 
+def test_workers_that_wait_look_at_themselves_seldom(processes: lsat.Dask) -> None:
+    def how_often() -> set[str]:
+        import dask.config
+
+        names = ("admin.tick", "worker.profile", "admin.system-monitor")
+        return {dask.config.get(f"distributed.{name}.interval") for name in names}
+
+    found = connected(processes.address).run(how_often)
+    assert list(found.values()) == 2 * [{"1s", "5s"}], "or they take 5 % of a core each"
+
+
 @pytest.mark.slow
 def test_bench_scale_prints_what_workers_take(command, tmp_path) -> None:
     words = ("--rows", "400", "--columns", "5", "--cases", "still", "--repeat", "1", "--folder", str(tmp_path))

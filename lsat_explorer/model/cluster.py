@@ -28,6 +28,13 @@ _ALLOCATION = {
 _STEALING = "distributed.scheduler.work-stealing"
 """Idle workers of dask take work from others, and the rows with it: here each has its part."""
 
+_WATCH = {
+    "distributed.admin.tick.interval": "1s",
+    "distributed.worker.profile.interval": "1s",
+    "distributed.admin.system-monitor.interval": "5s",
+}
+"""How often a worker looks at itself, for dask's page: as often as dask would, one that waits takes 5 % of a core."""
+
 
 class ClusterLost(ConnectionError):
     """A scheduler or its workers do not answer; the sentence says which, and what to do."""
@@ -75,7 +82,7 @@ def start(workers: int) -> str:
     distributed, here = _distributed(), "127.0.0.1"
     import dask.config
 
-    with dask.config.set({**_ALLOCATION, _STEALING: False}):
+    with dask.config.set({**_ALLOCATION, **_WATCH, _STEALING: False}):
         cluster = distributed.LocalCluster(
             n_workers=workers, threads_per_worker=1, host=here, dashboard_address=f"{here}:0", silence_logs="ERROR"
         )

@@ -171,7 +171,8 @@ def feature_factors(
     residual: Tensor, product: Tensor, theta: Tensor, C: Tensor, scale: Tensor | None
 ) -> tuple[Tensor, Tensor]:
     """Return L (k, 2m) and R (n_b, 2m) of ∂ψ/∂X_b = W²(E C_bᵀ − (XC) θ_bᵀ) = L Rᵀ, ``theta`` and ``C`` (n_b, m)."""
+    left = torch.cat([residual, product], 1)  # and changed in place: it is large
+    left[:, residual.shape[1] :].neg_()
     if scale is not None:
-        squared = scale.square()[:, None]
-        residual, product = residual * squared, product * squared
-    return torch.cat([residual, -product], 1), torch.cat([C, theta], 1).to(residual.dtype)
+        left *= scale.square()[:, None]
+    return left, torch.cat([C, theta], 1).to(residual.dtype)
