@@ -47,8 +47,10 @@ def environment() -> dict[str, str]:
     of a result do not depend on the number of cores and two kernels do not fight for them. An Explorer leaves no runs
     beside a notebook of the project. LSAT_MNIST is left unset
     where nobody named a folder and the usual one is absent: a loader then says what to set, not where it looked.
+    What is compiled of the project is kept: hundreds of kernels and commands would each compile it anew.
     """
-    names = {name: value for name, value in os.environ.items() if name != "LSAT_MNIST"}
+    dropped = ("LSAT_MNIST", "PYTHONDONTWRITEBYTECODE")
+    names = {name: value for name, value in os.environ.items() if name not in dropped}
     if os.environ.get("LSAT_MNIST") or mnist_folder().is_dir():
         names["LSAT_MNIST"] = str(mnist_folder())
     return {"OMP_NUM_THREADS": "1", "LSAT_RUNS": "off", **names}

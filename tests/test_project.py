@@ -244,6 +244,11 @@ def test_a_kernel_is_told_of_mnist_only_where_it_is(there, tmp_path, monkeypatch
     assert machine.environment().get("LSAT_MNIST") == (str(usual) if there else None)
 
 
+def test_what_kernels_compile_of_the_project_is_kept(monkeypatch):
+    monkeypatch.setenv("PYTHONDONTWRITEBYTECODE", "1")
+    assert "PYTHONDONTWRITEBYTECODE" not in machine.environment()
+
+
 @pytest.mark.parametrize("name", ["02_mnist_paper.ipynb", "05_one_percent.ipynb"])
 def test_without_mnist_its_notebooks_end_with_the_sentence_of_the_library(name, tmp_path, monkeypatch):
     cells = json.loads((ROOT / "notebooks" / name).read_text(encoding="utf-8"))["cells"]
