@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import os
 import sys
+from copy import deepcopy
 from typing import Any
 
 __all__ = ["ClusterLost", "address_of", "connected", "page_of", "start", "stop"]
@@ -84,7 +85,12 @@ def start(workers: int) -> str:
 
     with dask.config.set({**_ALLOCATION, **_WATCH, _STEALING: False}):
         cluster = distributed.LocalCluster(
-            n_workers=workers, threads_per_worker=1, host=here, dashboard_address=f"{here}:0", silence_logs="ERROR"
+            n_workers=workers,
+            threads_per_worker=1,
+            host=here,
+            dashboard_address=f"{here}:0",
+            silence_logs="ERROR",
+            config=deepcopy(dask.config.config),  # for a worker that takes the place of a lost one, too
         )
     address = str(cluster.scheduler_address)
     _STARTED[address] = cluster
