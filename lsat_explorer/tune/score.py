@@ -19,9 +19,10 @@ __all__ = ["Score", "error_of", "together"]
 
 @dataclass(frozen=True)
 class Score:
-    """ψ with what its gradient needs, which is not formed anew: its slopes, where the loss has a formula for them.
+    """ψ with what its gradient needs, which is not formed anew.
 
-    Elsewhere it holds the graph of torch's differentiation down to its arguments.
+    ``known`` are its slopes by prediction and by parameter of the loss, where ψ is the loss's own mean over rows and
+    the loss has a formula for them. Elsewhere ``value`` holds the graph of torch's differentiation down to the others.
     """
 
     value: Tensor
