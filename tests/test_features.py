@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 import pytest
 import torch
@@ -298,3 +300,32 @@ def test_the_slope_of_memberships_is_that_of_torch(kernel):
     torch.testing.assert_close(block.slope(omega, computed, before), expected, rtol=1e-12, atol=1e-14)
     assert torch.equal(before, block.features(omega, computed))  # neither is changed in place
     assert torch.equal(computed, block.precompute(X))
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("kernel", ["softmax", "gaussian"])
+def test_closeness_too_small_to_count_is_zero(kernel, dtype):
+    """Products with numbers below the smallest that has all its digits are slow, and these have lost theirs."""
+    X = 30 * torch.randn(400, 6, generator=generator(), dtype=torch.float64)
+    block = lsat.KMeansArchetypes(total=8, kernel=kernel).prepare(X, X[:, :1], generator()).parts[""]
+    squares, least = block.squares(X), 2.0**11 * torch.finfo(dtype).tiny
+    reaches = []
+    for sigma in (-8.0, -2.0, -1.0, 0.0, 1.0, 3.0):
+        omega = {"log_scale": torch.tensor(sigma, dtype=torch.float64)}
+        found = block.features(omega, block.precompute(X).to(dtype))
+        exponents = -squares.sqrt() * math.exp(-sigma) if kernel == "softmax" else -squares / 2 * math.exp(-2 * sigma)
+        exact = torch.softmax(exponents, 1) if kernel == "softmax" else exponents.exp()
+        assert bool(((found == 0) | (found >= least)).all())
+        assert bool(((found > 0) | (exact < 2 * least)).all())
+        assert float((found - exact).abs().max()) < 400 * torch.finfo(dtype).eps
+        reaches.append(float((found == 0).double().mean()))
+    assert max(reaches) > 0.5 > 0 == min(reaches)
+
+
+def test_what_the_distances_of_a_row_share_takes_no_digits():
+    """Rows far from every centre: float32 tells 10⁵ + 0.3 from 10⁵ + 0.6 by two digits, and 0.3 from 0.6 by seven."""
+    X = torch.randn(60, 5, generator=generator(), dtype=torch.float64)
+    block = lsat.KMeansArchetypes(total=4).prepare(X, X[:, :1], generator()).parts[""]
+    omega, far = {"log_scale": torch.tensor(0.0, dtype=torch.float64)}, X + 1e5
+    exact = torch.softmax(-block.distances(far), 1)
+    assert float((block.features(omega, block.precompute(far).float()) - exact).abs().max()) < 1e-6

@@ -11,7 +11,7 @@ import torch
 
 import lsat_explorer as lsat
 from lsat_explorer.model.data_weights import DataWeights
-from lsat_explorer.model.losses import Loss
+from lsat_explorer.model.losses import Loss, misclassified
 from lsat_explorer.model.regularizers import Regularizer
 from pieces import COLUMNS, ROWS, examples
 from test_featurizers import check_gradients, short
@@ -261,3 +261,13 @@ def test_diagonal_oracle_numpy_with_a_weight_for_each_feature():
     theta = np.linalg.solve(X.T @ X + np.diag(np.exp(2 * weights.numpy())), X.T @ Y)
     expected = ((V @ theta - data.validation.targets.numpy()) ** 2).sum(1).mean()
     assert problem.evaluate({"regularizer.log_weight": weights}).loss == pytest.approx(expected, rel=1e-11)
+
+
+def test_misclassified_rows_by_numpy():
+    """Of equal predictions the first counts, however they lie in memory."""
+    generator = np.random.default_rng(0)
+    scores, targets = generator.integers(0, 3, (500, 4)).astype(float), np.eye(4)[generator.integers(0, 4, 500)]
+    expected = scores.argmax(1) != targets.argmax(1)
+    assert 0 < expected.sum() < 500
+    for predictions in (torch.tensor(scores), torch.tensor(scores.T.copy()).mT, torch.tensor(scores).float()):
+        assert misclassified(predictions, torch.tensor(targets)).tolist() == expected.tolist()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from torch import Tensor
@@ -13,7 +14,7 @@ import lsat_explorer as lsat
 from lsat_explorer.bench.paper import RECIPES, paper_data, paper_shape
 from lsat_explorer.bench.table import SMALL
 from lsat_explorer.model.piece import Omega, within
-from lsat_explorer.solve.precision import DOUBLE, MIXED, SINGLE
+from lsat_explorer.solve.precision import DOUBLE, MIXED, SINGLE, Precision
 
 TUNED = {"pixel_ridge": 1.53, "archetype_ridge": -3.23, "smooth": 3.88}
 TINY = {"pixel_ridge": 0.0, "archetype_ridge": -6.0, "smooth": 0.0}
@@ -26,7 +27,8 @@ class Point:
     """A recipe at log weights of its regularizers, how far each policy may err there, and the logarithm of σ.
 
     ``best`` bounds the errors of the predictions and of the gradient by the most precise policy, ``single`` those of
-    what is tuned in float32; all are relative.
+    what is tuned in float32; all are relative, and geometric means over splits: one rounding of the rows to float32 or
+    another makes the gradient's error up to three times as large.
     """
 
     scale: str
@@ -40,8 +42,8 @@ class Point:
 POINTS = {
     "raw, tuned": Point("raw", "reg×3+feat", TUNED, (2e-9, 3e-9), (3e-6, 1e-5), 3.86),
     "raw, tuned, with row weights": Point("raw", "+weighting", TUNED, (2e-9, 3e-9), (3e-6, 1e-5), 3.86),
-    "raw, archetypes hardly penalised": Point("raw", "reg×3+feat", TINY, (2e-9, 3e-9), (3e-6, 2e-6)),
-    "raw, archetypes hardly penalised, with row weights": Point("raw", "+weighting", TINY, (2e-9, 3e-9), (3e-6, 5e-6)),
+    "raw, archetypes hardly penalised": Point("raw", "reg×3+feat", TINY, (2e-9, 3e-9), (1e-6, 1e-6)),
+    "raw, archetypes hardly penalised, with row weights": Point("raw", "+weighting", TINY, (2e-9, 3e-9), (1e-6, 3e-6)),
     "standardised, log weights -2": Point("standard", "reg×2", {"ridge": -2.0, "smooth": -2.0}, (2e-9, 2e-9)),
     "standardised, log weights -5": Point("standard", "reg×2", {"ridge": -5.0, "smooth": -5.0}, (5e-7, 5e-7)),
 }
@@ -86,16 +88,25 @@ def whole(gradient: Omega, names: dict[str, Tensor]) -> Tensor:
 
 
 @pytest.fixture(scope="module")
-def data(mnist_folder: Path) -> dict[str, lsat.Data]:
-    """Return the small set at each scale that recipes of the paper ask for."""
-    return {scale: paper_data(str(mnist_folder), SMALL.size, 0, scale) for scale in RECIPES}
+def data(mnist_folder: Path) -> dict[str, list[lsat.Data]]:
+    """Return three splits of the small set at each scale that recipes of the paper ask for."""
+    return {scale: [paper_data(str(mnist_folder), SMALL.size, seed, scale) for seed in range(3)] for scale in RECIPES}
 
 
 @pytest.mark.parametrize("name", POINTS)
-def test_errors_at_the_points_where_float32_fails(name: str, data: dict[str, lsat.Data]) -> None:
+def test_errors_at_the_points_where_float32_fails(name: str, data: dict[str, list[lsat.Data]]) -> None:
     point = POINTS[name]
-    mine = data[point.scale]
-    problem = lsat.Problem(RECIPES[point.scale][point.recipe](paper_shape(mine)), mine)
+    found = [errors_at(point, split, seed) for seed, split in enumerate(data[point.scale])]
+    policies = {SINGLE: point.single, MIXED: point.best} if point.scale == "raw" else {DOUBLE: point.best}
+    assert all(errors.keys() == policies.keys() for errors in found)
+    for policy, bounds in policies.items():
+        means = np.exp(np.mean([np.log(errors[policy]) for errors in found], 0))
+        assert (means <= bounds).all(), found
+
+
+def errors_at(point: Point, data: lsat.Data, seed: int) -> dict[Precision, tuple[float, float]]:
+    """Return the errors of the predictions and of the gradient by policy."""
+    problem = lsat.Problem(RECIPES[point.scale][point.recipe](paper_shape(data)).replace(seed=seed), data)
     omega = problem.init()
     for regularizer, value in point.log_weights.items():
         omega[f"regularizer.{regularizer}.log_weight"].fill_(value)
@@ -107,11 +118,7 @@ def test_errors_at_the_points_where_float32_fails(name: str, data: dict[str, lsa
         at = of.evaluate(omega)
         gradient = relative(whole(of.gradient(at), exact.gradient), whole(exact.gradient, exact.gradient))
         errors[of.precision] = relative(at.predictions, exact.predictions), gradient
-    policies = {SINGLE: point.single, MIXED: point.best} if point.scale == "raw" else {DOUBLE: point.best}
-    assert errors.keys() == policies.keys()
-    for policy, (predictions, gradient) in policies.items():
-        assert errors[policy][0] <= predictions, errors
-        assert errors[policy][1] <= gradient, errors
     theta, outcome = problem.coefficients(omega)
     assert outcome.ok
     assert relative(exact.V @ theta, exact.predictions) <= point.best[0]
+    return errors

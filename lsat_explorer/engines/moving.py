@@ -18,7 +18,7 @@ __all__ = ["Factors", "Moving", "pull_back", "transformed"]
 Factors = tuple[Tensor, Tensor]
 """A matrix L Rᵀ (N, n_b) as L and R."""
 
-_NUMBERS, _LEAST = 2**17, 512
+_NUMBERS, _LEAST = 2**18, 512
 """Numbers of a block that a CPU works on at a time, a part of what its cores keep at hand, and the fewest rows."""
 
 
@@ -54,16 +54,16 @@ def pull_back(
     """
     total = {name: torch.zeros_like(value) for name, value in omega.items()}
     height = _rows_at_a_time(computed)
+    left, right = gradient[0] if len(gradient) == 1 else (torch.cat(side, 1) for side in zip(*gradient, strict=True))
     for start in range(0, len(computed), height):
         check()
         rows = slice(start, start + height)
-        seed = sum((left[rows] @ right.mT for left, right in gradient[1:]), gradient[0][0][rows] @ gradient[0][1].mT)
         slope = None if features is None else block.slope(omega, computed[rows], features[rows])
-        if slope is not None:
+        if slope is not None:  # ⟨L Rᵀ, S⟩ = ⟨L, S R⟩, of which the second has far fewer numbers to add up
             (name,) = omega
-            total[name] += slope.mul_(seed).sum(dtype=torch.float64)
+            total[name] += (slope.to(right.dtype) @ right).mul_(left[rows]).sum(dtype=torch.float64)
             continue
-        for name, value in _through(block, omega, computed[rows], seed).items():
+        for name, value in _through(block, omega, computed[rows], left[rows] @ right.mT).items():
             total[name] += value
     return total
 

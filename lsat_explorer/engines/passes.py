@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..model.losses import Loss
+from ..model.losses import Loss, misclassified
 from ..model.piece import Omega
 
 __all__ = ["Flow", "Flowed", "Judge", "Judged", "Largest", "Left", "LeftOut", "Verdict", "plus"]
@@ -70,10 +70,7 @@ class Judge(NamedTuple):
         """Return which rows are misclassified (r,), or the squared norms of their errors."""
         if not self.classifies:
             return (predictions - targets).square().sum(1)
-        # Of equal predictions the first counts, as argmax has it, which takes as long as the products of many columns.
-        order = torch.arange(targets.shape[1], 0, -1, dtype=torch.float64, device=targets.device)
-        first = ((predictions == predictions.amax(1, keepdim=True)) * order).amax(1)
-        return (first != (targets * order).sum(1)).double()  # targets are one-hot
+        return misclassified(predictions, targets).double()
 
     def _without(self, left_out: Any, predictions: Tensor, targets: Tensor, leverage: Tensor) -> Verdict:
         """Judge what rows are without themselves, and go back to their predictions and leverages."""

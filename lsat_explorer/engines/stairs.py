@@ -31,11 +31,12 @@ class Stairs:
     rows are zero in many columns, as images are at their edges, most of a product falls away, and nothing is lost: the
     columns that a step leaves out are zero in all its rows.
 
-    ``rows`` (k,) tells which row went where, ``place`` (n,) where each column went; ``steps`` (r, p) are consecutive
-    rows. What is returned stands as the rows and columns stood before.
+    ``rows`` (k,) tells which row went where, and ``back`` (k,) where each row went; ``place`` (n,) where each column
+    went; ``steps`` (r, p) are consecutive rows. What is returned stands as the rows and columns stood before.
     """
 
     rows: Tensor
+    back: Tensor
     place: Tensor
     steps: tuple[Tensor, ...]
 
@@ -58,7 +59,7 @@ class Stairs:
         for mine, step in zip(rows.split(height), steps, strict=True):
             for some, its in zip(mine.split(_LOOK), step.split(_LOOK), strict=True):
                 torch.index_select(side.at(some), 1, order[: step.shape[1]], out=its)
-        return cls(rows, place, tuple(steps))
+        return cls(rows, rows.argsort(), place, tuple(steps))
 
     def gram(self, weight: Tensor, precise: bool, check: Check) -> Tensor:
         """Return Xᵀ diag(``weight``) X (n, n) in float64, as `gram` does, rows and columns as they stood."""
@@ -82,9 +83,9 @@ class Stairs:
         """Return X ``matrix`` (k, m) for (n, m) in the rows' dtype, rows and columns as they stood."""
         ordered = matrix.index_select(0, self.place.argsort())
         result = matrix.new_empty(len(self.rows), matrix.shape[1])
-        for rows, step in self._steps:
-            result.index_copy_(0, rows, multiply(step, ordered[: step.shape[1]]))
-        return result
+        for place, step in zip(result.split([len(step) for step in self.steps]), self.steps, strict=True):
+            place.copy_(multiply(step, ordered[: step.shape[1]]))
+        return result.index_select(0, self.back)
 
     def _read(self, precise: bool, check: Check) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield numbers of rows (r,), and until the next the rows (r, p) of a step, as many as a product reads."""

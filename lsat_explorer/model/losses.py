@@ -12,7 +12,7 @@ from torch import Tensor
 from .piece import Omega, Piece, flag, number, register, tensor
 from .registered import Registered
 
-__all__ = ["Bisquare", "CrossEntropy", "CustomLoss", "Huber", "Loss", "SquaredError", "register_loss"]
+__all__ = ["Bisquare", "CrossEntropy", "CustomLoss", "Huber", "Loss", "SquaredError", "misclassified", "register_loss"]
 
 
 class Loss(Piece, ABC):
@@ -124,6 +124,15 @@ class Bisquare(Loss):
         M = self.threshold
         inside = (1 - ((predictions - targets) / M).square()).clamp_min(0.0)
         return (M**2 / 6 * (1 - inside**3)).sum(1).mean()
+
+
+def misclassified(predictions: Tensor, targets: Tensor) -> Tensor:
+    """Return which of the rows (N, m) have their largest prediction at another class than the one-hot targets.
+
+    Of equal predictions the first counts.
+    """
+    # Not by argmax, which takes ten times as long where predictions lie column by column.
+    return targets.gather(1, predictions.max(1, keepdim=True).indices)[:, 0] == 0
 
 
 def _positive(value: float, name: str) -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from ..model.losses import misclassified
 from ..model.piece import Omega
 
 if TYPE_CHECKING:
@@ -63,5 +64,5 @@ def together(parts: Sequence[Tensor]) -> Tensor:
 def error_of(predictions: Tensor, targets: Tensor, task: str) -> Tensor:
     """Return the share of rows misclassified, or the root mean squared error, a scalar."""
     if task == "classification":
-        return (targets.gather(1, predictions.argmax(1, keepdim=True)) == 0).double().mean()  # targets are one-hot
+        return misclassified(predictions, targets).double().mean()
     return (predictions - targets).square().sum(1).mean().sqrt()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
 from dataclasses import dataclass
 from typing import ClassVar
@@ -14,6 +15,12 @@ from ..piece import Omega, number, one_of, register, tensor, whole
 from ..prepared import Block, Featurizer
 
 __all__ = ["KMeansArchetypes"]
+
+_SMALL = 2.0**10
+"""Times the smallest number with all its digits, what closeness is taken for zero below.
+
+Products with numbers that have lost digits already take a processor a hundred times as long.
+"""
 
 
 @register
@@ -145,15 +152,18 @@ class _Softmax(_Archetypes):
         return _log_or_zero(float((two[:, 1] - two[:, 0]).median()))
 
     def precompute(self, inputs: Tensor) -> Tensor:
-        return self.distances(inputs)
+        # What a row's distances have in common does not count, and would take digits where they are stored in float32.
+        distances = self.distances(inputs)
+        return distances - distances.detach().amin(1, keepdim=True)
 
     def features(self, omega: Omega, computed: Tensor) -> Tensor:
-        return torch.softmax(computed * -(-omega["log_scale"]).exp().to(computed.dtype), dim=1)
+        exponents = computed * -(-omega["log_scale"]).exp().to(computed.dtype)
+        return _kept(torch.softmax(exponents.clamp_min(_lowest(computed.dtype)), dim=1))
 
     def slope(self, omega: Omega, computed: Tensor, features: Tensor) -> Tensor:
-        # With u = d e^{−σ}: ∂φ_j/∂σ = φ_j (u_j − Σ_l φ_l u_l).
-        scaled = computed * (-omega["log_scale"]).exp().to(computed.dtype)
-        return scaled.sub_((features * scaled).sum(1, keepdim=True)).mul_(features)
+        # With u = d e^{−σ}: ∂φ_j/∂σ = φ_j u_j − φ_j Σ_l φ_l u_l.
+        weighed = (computed * (-omega["log_scale"]).exp().to(computed.dtype)).mul_(features)
+        return weighed.addcmul_(features, weighed.sum(1, keepdim=True), value=-1)
 
 
 class _Gaussian(_Archetypes):
@@ -164,10 +174,21 @@ class _Gaussian(_Archetypes):
         return self.squares(inputs)
 
     def features(self, omega: Omega, computed: Tensor) -> Tensor:
-        return torch.exp(computed * (-0.5 * (-2 * omega["log_scale"]).exp()).to(computed.dtype))
+        exponents = computed * (-0.5 * (-2 * omega["log_scale"]).exp()).to(computed.dtype)
+        return _kept(exponents.clamp_min(_lowest(computed.dtype)).exp())
 
     def slope(self, omega: Omega, computed: Tensor, features: Tensor) -> Tensor:
         return (computed * (-2 * omega["log_scale"]).exp().to(computed.dtype)).mul_(features)
+
+
+def _lowest(dtype: torch.dtype) -> float:
+    """Return the least exponent that counts: e to it is `_SMALL` times the smallest number with all its digits."""
+    return math.log(_SMALL * torch.finfo(dtype).tiny)
+
+
+def _kept(closeness: Tensor) -> Tensor:
+    """Return closeness with zeros where it is too small to count."""
+    return torch.nn.functional.threshold(closeness, 2 * _SMALL * torch.finfo(closeness.dtype).tiny, 0.0)
 
 
 def _log_or_zero(value: float) -> float:
