@@ -28,6 +28,13 @@ CONNECTED = """() => {
     return panel?.sessionContext?.session?.kernel?.connectionStatus === 'connected';
 }"""
 
+# The bar at the right is at the window's edge, and the panel reaches to the bar, but for a margin of 5 px.
+LAID_OUT = """(width) => {
+    const { left, right } = document.querySelector('.jp-SideBar.jp-mod-right').getBoundingClientRect();
+    const panel = window.jupyterapp.shell.currentWidget.node.getBoundingClientRect();
+    return innerWidth === width && right === width && Math.abs(panel.right - left) < 8;
+}"""
+
 _CHROMIUM = (
     "--headless",
     "--no-sandbox",
@@ -217,6 +224,19 @@ class Notebook:
                 code,
             )
         ).strip()
+
+    def until_prints(self, code: str, text: str) -> None:
+        """Wait until code run in the kernel prints a text: code may overtake what the page tells the kernel."""
+        end = time.monotonic() + PATIENCE / 1000
+        while (printed := self.run_code(code)) != text:
+            if time.monotonic() > end:
+                raise TimeoutError(f"{code} printed {printed!r}, and not {text!r}")
+            time.sleep(0.05)
+
+    def resize(self, width: int, height: int) -> None:
+        """Give the window another size; returns when JupyterLab has laid out its panels in it."""
+        self.page.set_viewport_size({"width": width, "height": height})
+        self.wait_for(LAID_OUT, width)
 
     def click(self, selector: str) -> None:
         """Click without waiting for a box at rest: beside a live plot there is none."""

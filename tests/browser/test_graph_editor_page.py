@@ -50,8 +50,9 @@ def edges(page: Notebook) -> int:
     return int(page.run_code("print(len(editor.graph.edges))"))
 
 
-def has(page: Notebook, a: int, b: int) -> bool:
-    return page.run_code(f"print([{a}, {b}] in editor.graph.edges.tolist())") == "True"
+def until_has(page: Notebook, a: int, b: int) -> None:
+    """Wait until the kernel's graph has an edge."""
+    page.until_prints(f"print([{a}, {b}] in editor.graph.edges.tolist())", "True")
 
 
 def clean(page: Notebook) -> None:
@@ -67,7 +68,7 @@ def test_edges_are_made_and_undone_by_mouse(notebook: Open) -> None:
     page.page.get_by_text("click the other end of the edge").wait_for()
     click(page, 1, 1)
     until_drawn(page, 113)
-    assert has(page, 0, 9)
+    until_has(page, 0, 9)
     page.page.locator(EDITOR).get_by_text("64 nodes · 113 edges · 1 component").wait_for()
     undo = page.page.locator(EDITOR).get_by_role("button", name="Undo", exact=True)
     assert "pixel_0_0 – pixel_1_1" in (undo.get_attribute("title") or "")
@@ -111,7 +112,7 @@ def test_everything_is_done_with_keys(notebook: Open) -> None:
     for key in ("ArrowRight", "ArrowDown", "Enter", "ArrowRight", "ArrowDown", " "):
         keys.press(key)
     until_drawn(page, 113)
-    assert has(page, 9, 18)
+    until_has(page, 9, 18)
     keys.press("Home")
     for _ in range(2):
         keys.press("Shift+ArrowRight")
@@ -133,7 +134,7 @@ def test_everything_is_done_with_keys(notebook: Open) -> None:
     node.get_by_label("edge to").fill("pixel_7_7")
     keys.press("Enter")
     until_drawn(page, 106)
-    assert has(page, 45, 63)
+    until_has(page, 45, 63)
     assert page.page.locator(".jp-mod-editMode").count() == 0  # the notebook took no key
     assert page.page.locator(".jp-Notebook .jp-Cell").count() == 2
     clean(page)

@@ -145,7 +145,7 @@ def test_the_curves_are_as_wide_as_their_column_whatever_panels_they_have(notebo
                 height and height["height"],
             )
         for size in (900, 1400):
-            page.page.set_viewport_size({"width": size, "height": 1500})
+            page.resize(size, 1500)
             page.wait_for(f"() => Math.abs(({width})()[0] - ({width})()[1]) < 2 && ({width})()[0] > {size} - 250")
     clean(page)
 

@@ -62,7 +62,7 @@ def test_beside_the_file_browser_each_column_can_be_read(notebook: Open) -> None
     page.page.evaluate("() => window.jupyterapp.shell.expandLeft()")
     page.page.locator(".lsat-browser-tile").first.wait_for()
     for width, room in ((1400, (500, 700)), (800, (250, 450)), (700, (250, 450))):
-        page.page.set_viewport_size({"width": width, "height": 1200})
+        page.resize(width, 1200)
         page.wait_for(f"([low, high]) => low < ({EDGES})().width && ({EDGES})().width < high", list(room))
         found = page.page.evaluate(EDGES)
         assert found | {"width": 0, "hidden": 0} == {"width": 0, "hidden": 0, "beyond": [], "uneven": 0, "cut": []}
