@@ -10,6 +10,7 @@ import sys
 import time
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -47,6 +48,21 @@ def test_tune_writes_the_run_that_python_gives(tmp_path, command):
     log_weight = float(last.omega["regularizer.log_weight"])
     assert shown["regularizer.log_weight"].startswith(f"{log_weight:.4g} (weight ")
     assert (tmp_path / "run" / "curves.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_show_repeats_what_the_end_of_the_run_warned_of(tmp_path, command):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(300, 3))
+    labels = np.where(X[:, 0] + generator.normal(size=300) > 0, "u", "v")
+    pd.DataFrame(X, columns=list("abc")).assign(y=labels).to_csv(tmp_path / "n.csv", index=False)
+    archetypes = lsat.KMeansArchetypes(per_class=5)
+    recipe = lsat.Recipe(featurizer=archetypes, regularizer=lsat.Ridge(), loss=lsat.CrossEntropy())
+    (tmp_path / "d.json").write_text(recipe.to_json())
+    data = ("--data", str(tmp_path / "n.csv"), "--target", "y", "--seed", "2")
+    code, tuned, error = command("tune", str(tmp_path / "d.json"), *data, "--out", str(tmp_path / "run"))
+    assert code == 0, error
+    assert "the validation error rose from" in table(tuned)["status"]
+    assert command("show", str(tmp_path / "run")) == (0, tuned, "")
 
 
 def test_the_engine_of_the_command_line_comes_before_that_of_the_recipe(tmp_path, command):

@@ -329,3 +329,40 @@ def test_what_the_distances_of_a_row_share_takes_no_digits():
     omega, far = {"log_scale": torch.tensor(0.0, dtype=torch.float64)}, X + 1e5
     exact = torch.softmax(-block.distances(far), 1)
     assert float((block.features(omega, block.precompute(far).float()) - exact).abs().max()) < 1e-6
+
+
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64])
+@pytest.mark.parametrize("kernel", ["softmax", "gaussian"])
+def test_closeness_saturates_where_its_scale_is_out_of_all_proportion(kernel, dtype):
+    X = 1e20 * torch.randn(60, 3, generator=generator(), dtype=torch.float64)
+    block = lsat.KMeansArchetypes(total=4, kernel=kernel).prepare(X, X[:, :1], generator()).parts[""]
+    computed = block.precompute(torch.cat([X, block.centres])).to(dtype)
+    assert bool(computed.isfinite().all())
+    everywhere = 0.25 if kernel == "softmax" else 1.0
+    for sigma, others in ((-1000.0, 0.0), (-95.0, 0.0), (1000.0, everywhere)):
+        omega = {"log_scale": torch.tensor(sigma, dtype=torch.float64, requires_grad=True)}
+        found = block.features(omega, computed)
+        if kernel == "softmax" or sigma > 0:
+            expected = torch.full((4, 4), others, dtype=dtype).fill_diagonal_(others or 1.0)
+            torch.testing.assert_close(found[-4:], expected)
+        else:  # distances of 1e20 are known to 1e4, of a centre from itself too
+            assert bool((found <= 1).all())
+            assert found.detach().mean() < 0.02
+        (slope,) = torch.autograd.grad(found.sum(), [omega["log_scale"]])
+        assert slope == 0
+        assert bool((block.slope(omega, computed, found.detach()) == 0).all())
+
+
+def test_a_gaussian_starts_at_the_scale_of_rows_that_are_mostly_archetypes():
+    """Of rows that are archetypes the nearest other one counts; where all are, the units still do."""
+    X = torch.randn(30, 3, generator=generator(), dtype=torch.float64)
+    for total in (4, 20, 30):
+        starts = []
+        for unit in (1e-3, 1.0, 1e3):
+            gaussian = lsat.KMeansArchetypes(total=total, kernel="gaussian")
+            block = gaussian.prepare(unit * X, X[:, :1], generator()).parts[""]
+            starts.append(block.start - math.log(unit))
+        assert starts == pytest.approx([starts[1]] * 3, abs=1e-6)
+        distances = np.sort(pairwise_distances(X, block.centres / 1e3), 1)
+        nearest = np.where(distances[:, 0] > 1e-6, distances[:, 0], distances[:, 1])
+        assert starts[1] == pytest.approx(np.log(np.sort(nearest)[14]), abs=1e-6)

@@ -69,7 +69,11 @@ def test_a_featurizer_assigned_in_python_is_shown_and_can_be_undone(builder: Fea
         (lambda data: FeaturizerBuilder(data, column=-1), ValueError, "column is -1, expected 0 or more"),
         (lambda data: FeaturizerBuilder(data, row=10**6), ValueError, "row is 1000000, expected 0 to 44"),
         (lambda data: FeaturizerBuilder(data, colum=1), TypeError, "no setting 'colum': did you mean 'column'"),
-        (lambda data: FeaturizerBuilder(data, held=["scale"]), ValueError, "no step has an entry of ω named 'scale'"),
+        (
+            lambda data: FeaturizerBuilder(data, lsat.KMeansArchetypes(), held=["log_scale"]),
+            ValueError,
+            "no step has an entry of ω named 'log_scale': their names begin with featurizer",
+        ),
     ],
 )
 def test_settings_that_do_not_exist_are_refused(make: Any, error: type, message: str, data: lsat.Data) -> None:

@@ -248,3 +248,10 @@ def test_a_path_that_is_no_utf8_is_refused_before_anything_is_written(run, tmp_p
         with pytest.raises(ValueError, match="has a path that is no text in UTF-8"):
             write(path)
     assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize("given", ["new.csv", None, {"a": [1.0]}, lsat.datasets.digits()])
+def test_what_is_no_table_is_refused_by_its_type(given):
+    what = f"X is of type {type(given).__name__}, which is no table: give an array \\(N, 4\\)"
+    with pytest.raises(ValueError, match=what):
+        lsat.FittedModel.load(OLD).predict(given)

@@ -205,6 +205,17 @@ def test_a_step_too_small_to_move_is_stalled_not_converged():
     assert 'dtype="float64" goes on' in lsat.tune(recipe.replace(dtype="float32"), make_data(), progress=False).message
 
 
+@pytest.mark.parametrize(
+    ("offset", "dtype", "warned"), [(1e8, "float32", True), (1e4, "float32", False), (1e8, "float64", False)]
+)
+def test_targets_that_float32_rounds_away_are_warned_of(offset, dtype, warned):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(90, 3))
+    data = lsat.Data.from_arrays(X, offset + 20 * X[:, 0] + generator.normal(size=90))
+    run = lsat.tune(lsat.Recipe(dtype=dtype), data, progress=False)
+    assert ("float32 rounds the targets by up to 6, beside a spread of" in run.message) is warned
+
+
 def test_a_box_that_holds_the_optimum_out_is_converged_at_its_end():
     recipe = lsat.Recipe(
         hyper_penalties={"regularizer.log_weight": lsat.Box(-0.1, 0.1)},
@@ -214,6 +225,10 @@ def test_a_box_that_holds_the_optimum_out_is_converged_at_its_end():
     assert run.status is Status.CONVERGED
     assert run.iterates[-1].residual <= 1e-4
     assert "The regularizer ended at the bound" in run.message
+    named = recipe.replace(
+        regularizer=lsat.Stack(k=lsat.Ridge()), hyper_penalties={"regularizer.k.log_weight": lsat.Box(-0.1, 0.1)}
+    )
+    assert ". k ended at the bound" in lsat.tune(named, make_data(), progress=False).message  # as it was named
     assert abs(abs(float(run.omega["regularizer.log_weight"])) - 0.1) < 1e-12
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 from lsat_explorer.data.whole_file import whole_file
 from lsat_explorer.plots.curves import number_text
-from lsat_explorer.tune.advice import advice
+from lsat_explorer.tune.advice import IN_CODE
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -56,7 +56,7 @@ def summary(run: Run, model: FittedModel, files: Mapping[str, Path], folder: Pat
     accepted = sum(iterate.accepted for iterate in run.iterates[1:])
     rejected = len(run.iterates) - 1 - accepted
     lines = [
-        ("status", advice(run, onward) if any(folder.glob("checkpoint*")) else run.message),
+        ("status", run.message.replace(IN_CODE, onward) if any(folder.glob("checkpoint*")) else run.message),
         ("iterations", f"{last.number} ({accepted} accepted, {rejected} rejected)"),
         ("validation loss", f"{last.loss:.4f} (at the start {run.iterates[0].loss:.4f})"),
         ("validation error", _error(model, last.error)),

@@ -16,12 +16,13 @@ if TYPE_CHECKING:
     from .problem import Problem
     from .run import Run
 
-__all__ = ["advice", "coarse", "notes", "overfitting"]
+__all__ = ["IN_CODE", "advice", "coarse", "notes", "overfitting"]
 
-_IN_CODE = "To go on, pull run.steps() again, or raise max_iterations in a new run."
+IN_CODE = "To go on, pull run.steps() again, or raise max_iterations in a new run."
+"""How one goes on in code, as `Run.message` has it."""
 
 
-def advice(run: Run, onward: str = _IN_CODE) -> str:
+def advice(run: Run, onward: str = IN_CODE) -> str:
     """Return the status of a run as sentences; ``onward`` says how one goes on that has come to its most iterations."""
     if not run.iterates:
         return " ".join(filter(None, [run.status.sentence, run.unsaved]))
@@ -85,6 +86,21 @@ def coarse(problem: Problem, last: Iterate) -> str:
     )
 
 
+def rounded(problem: Problem) -> str:
+    """Return the warning where float32 rounds targets by a hundredth of their spread or more; empty elsewhere."""
+    targets = problem.targets.double()
+    if problem.recipe.dtype != "float32" or problem.data.task == "classification" or len(targets) < 2:
+        return ""
+    rounding = float(targets.abs().max()) * torch.finfo(torch.float32).eps / 2
+    spread = float(targets.std(0).max())
+    if not 0 < spread < 100 * rounding:
+        return ""
+    return (
+        f"float32 rounds the targets by up to {rounding:.2g}, beside a spread of {spread:.2g}: subtract a constant "
+        'from them, or use dtype="float64".'
+    )
+
+
 def _loss_without_features(problem: Problem, last: Iterate) -> tuple[float, float]:
     """Return ψ of predictions that are zero everywhere, and of those that are the mean of the targets everywhere."""
     targets = problem.targets.double()
@@ -100,7 +116,7 @@ def notes(problem: Problem, last: Iterate) -> list[str]:
 
     There are too many where fewer rows judge them.
     """
-    found = [told] if (told := coarse(problem, last)) else []
+    found = [told for told in (coarse(problem, last), rounded(problem)) if told]
     count, rows = sum(last.omega[name].numel() for name in problem.tuned), len(problem.targets)
     if count > rows:
         found.append(
@@ -117,7 +133,8 @@ def notes(problem: Problem, last: Iterate) -> list[str]:
     ends = [_short(name) for name in problem.tuned if _at_an_end(problem, last, name)]
     if ends:
         many = " and ".join(ends)
-        found.append(f"{many[:1].upper()}{many[1:]} ended at the bound that the hyper-penalty sets.")
+        many = many.replace("the", "The", 1) if many.startswith("the ") else many  # names stay as they were given
+        found.append(f"{many} ended at the bound that the hyper-penalty sets.")
     if problem.recipe.early_stopping is not None and problem.data.final is None:
         found.append("Early stopping has used the test rows: for an honest last look give the data a final split.")
     return found

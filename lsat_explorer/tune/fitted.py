@@ -168,6 +168,11 @@ class FittedModel:
         return torch.from_numpy(rows)
 
     def _check_width(self, X: Any) -> None:
+        if not X.ndim:
+            raise ValueError(
+                f"X is of type {type(X.item()).__name__}, which is no table: give an array "
+                f"(N, {len(self.feature_names)}) or a data frame, one row a case, such as data.test.inputs."
+            )
         if X.ndim != 2 or X.shape[1] != len(self.feature_names):
             raise ValueError(f"X has shape {X.shape}: expected (N, {len(self.feature_names)}), one row a case.")
 

@@ -154,9 +154,8 @@ def with_held(root: Step, names: Iterable[str]) -> Step:
         local = str(full).removeprefix(PREFIX)
         owners = [name for name in known if not name or local.startswith(name + ".")]
         if local == full or not owners:
-            raise ValueError(
-                f"held: no step has an entry of ω named {full!r}{nearest(full, map(PREFIX.__add__, known))}"
-            )
+            begins = " or ".join(f"{PREFIX}{name}{'.' if name else ''}" for name in known)
+            raise ValueError(f"held: no step has an entry of ω named {full!r}: their names begin with {begins}")
         name = max(owners, key=len)
         held.setdefault(known[name], []).append(local[len(name) + 1 :] if name else local)
     for path in known.values():

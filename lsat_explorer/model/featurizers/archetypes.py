@@ -22,6 +22,9 @@ _SMALL = 2.0**10
 Products with numbers that have lost digits already take a processor a hundred times as long.
 """
 
+_SAME = 1e-6
+"""Share of its distance to another archetype within which a row is its nearest one."""
+
 
 @register
 @dataclass(frozen=True, repr=False)
@@ -40,7 +43,7 @@ class KMeansArchetypes(Featurizer):
     log_scale : float or None
         Starting σ. None suits any scale of the inputs. It takes, over the training rows, for the softmax the log of the
         median gap between the two nearest distances; for the Gaussian the log of the median nearest distance, so that
-        a typical row has φ = e^{−1/2} at its nearest archetype.
+        a typical row has φ = e^{−1/2} at its nearest archetype. Of a row that is an archetype the nearest other counts.
     n_init : int
         Restarts of k-means.
     total : int or None
@@ -157,28 +160,38 @@ class _Softmax(_Archetypes):
         return distances - distances.detach().amin(1, keepdim=True)
 
     def features(self, omega: Omega, computed: Tensor) -> Tensor:
-        exponents = computed * -(-omega["log_scale"]).exp().to(computed.dtype)
+        exponents = computed * -_inverse_scale(omega, computed.dtype)
         return _kept(torch.softmax(exponents.clamp_min(_lowest(computed.dtype)), dim=1))
 
     def slope(self, omega: Omega, computed: Tensor, features: Tensor) -> Tensor:
-        # With u = d e^{−σ}: ∂φ_j/∂σ = φ_j u_j − φ_j Σ_l φ_l u_l.
-        weighed = (computed * (-omega["log_scale"]).exp().to(computed.dtype)).mul_(features)
+        # With u = d e^{−σ}: ∂φ_j/∂σ = φ_j u_j − φ_j Σ_l φ_l u_l. Where φ is zero, u may be too large for a number.
+        weighed = (computed * features).mul_(_inverse_scale(omega, computed.dtype))
         return weighed.addcmul_(features, weighed.sum(1, keepdim=True), value=-1)
 
 
 class _Gaussian(_Archetypes):
     def suitable(self, inputs: Tensor) -> float:
-        return _log_or_zero(float(self.nearest(inputs, 1).median()))
+        nearest = self.nearest(inputs, min(self.width, 2))
+        first, other = nearest[:, 0], nearest[:, -1]
+        return _log_or_zero(float(torch.where(first > _SAME * other, first, other).median()))
 
     def precompute(self, inputs: Tensor) -> Tensor:
-        return self.squares(inputs)
+        return self.distances(inputs)  # of rows whose squares float32 has no numbers for, too
+
+    def _scaled(self, omega: Omega, computed: Tensor) -> Tensor:
+        """Return d e^{−σ} up to where the closeness is zero."""
+        return (computed * _inverse_scale(omega, computed.dtype)).clamp_max(math.sqrt(-2 * _lowest(computed.dtype)))
 
     def features(self, omega: Omega, computed: Tensor) -> Tensor:
-        exponents = computed * (-0.5 * (-2 * omega["log_scale"]).exp()).to(computed.dtype)
-        return _kept(exponents.clamp_min(_lowest(computed.dtype)).exp())
+        return _kept((-0.5 * self._scaled(omega, computed).square()).exp())
 
     def slope(self, omega: Omega, computed: Tensor, features: Tensor) -> Tensor:
-        return (computed * (-2 * omega["log_scale"]).exp().to(computed.dtype)).mul_(features)
+        return self._scaled(omega, computed).square_().mul_(features)
+
+
+def _inverse_scale(omega: Omega, dtype: torch.dtype) -> Tensor:
+    """Return e^{−σ}, up to numbers that are finite: a distance of zero stays zero."""
+    return (-omega["log_scale"]).clamp_max(math.log(torch.finfo(dtype).max) - 1).exp().to(dtype)
 
 
 def _lowest(dtype: torch.dtype) -> float:
