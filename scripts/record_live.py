@@ -55,7 +55,7 @@ def record(program: str) -> list[Image.Image]:
     sys.path.insert(0, str(ROOT / "tests" / "browser"))
     lab: Any = import_module("lab")
     playwright: Any = import_module("playwright.sync_api")
-    cell = SETUP.format(data=MNIST, iterations=45) if has_mnist() else SETUP.format(data=DIGITS, iterations=120)
+    cell = SETUP.format(data=MNIST, iterations=75) if has_mnist() else SETUP.format(data=DIGITS, iterations=120)
     with tempfile.TemporaryDirectory() as name, playwright.sync_playwright() as started:
         folder, browser = Path(name), lab.launch(started, program)
         lab.write_notebook(folder / "live.ipynb", cell)
