@@ -27,7 +27,7 @@ FIRST, FRAME, LAST = 1_000, 120, 2_500  # ms that a frame is shown: before Start
 PATIENCE = 600  # seconds that a run may take
 MOST_FRAMES = 100
 PREPARING = 4  # frames, however long it takes
-MARGIN = 70  # pixels by which the view may grow during the run
+MARGIN = 110  # pixels by which the view may grow during the run
 
 SETUP = """
 import os, torch
