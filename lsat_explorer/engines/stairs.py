@@ -83,7 +83,7 @@ class Stairs:
         """Return X ``matrix`` (k, m) for (n, m) in the rows' dtype, rows and columns as they stood."""
         ordered = matrix.index_select(0, self.place.argsort())
         result = matrix.new_empty(len(self.rows), matrix.shape[1])
-        for place, step in zip(result.split([len(step) for step in self.steps]), self.steps, strict=True):
+        for place, step in self._by_steps(result):
             place.copy_(multiply(step, ordered[: step.shape[1]]))
         return result.index_select(0, self.back)
 
@@ -92,10 +92,10 @@ class Stairs:
         place = None
         if precise and self.steps[0].dtype is not torch.float64:  # one for all, as large as the widest step asks for
             place = self.steps[0].new_empty(rows_at_a_time(precise) * len(self.place), dtype=torch.float64)
-        for rows, step in self._steps:
+        for rows, step in self._by_steps(self.rows):
             for some, part in read(step, precise, check, place):
                 yield rows[some], part
 
-    @property
-    def _steps(self) -> Iterator[tuple[Tensor, Tensor]]:
-        return zip(self.rows.split([len(step) for step in self.steps]), self.steps, strict=True)
+    def _by_steps(self, ordered: Tensor) -> Iterator[tuple[Tensor, Tensor]]:
+        """Yield the part of each step in what lies in the order of the steps (k, …), and the step (r, p)."""
+        return zip(ordered.split([len(step) for step in self.steps]), self.steps, strict=True)

@@ -88,9 +88,9 @@ def coarse(problem: Problem, last: Iterate) -> str:
 
 def rounded(problem: Problem) -> str:
     """Return the warning where float32 rounds targets by a hundredth of their spread or more; empty elsewhere."""
-    targets = problem.targets.double()
-    if problem.recipe.dtype != "float32" or problem.data.task == "classification" or len(targets) < 2:
+    if problem.recipe.dtype != "float32" or problem.data.task == "classification" or len(problem.targets) < 2:
         return ""
+    targets = problem.targets.double()
     rounding = float(targets.abs().max()) * torch.finfo(torch.float32).eps / 2
     spread = float(targets.std(0).max())
     if not 0 < spread < 100 * rounding:
