@@ -69,6 +69,7 @@ from .solve import (
     least_squares,
     multi_objective,
 )
+from .solve.first_calls import call_elementary_once
 from .tune import (
     GCV,
     LBFGS,
@@ -97,6 +98,8 @@ if TYPE_CHECKING:
     from .verdicts import Verdicts
 
 __version__ = "0.1.0"
+
+call_elementary_once()  # before any number is computed by several threads
 
 __all__ = [
     "CG",
