@@ -145,6 +145,7 @@ def test_nothing_depends_on_how_rows_are_read(models, monkeypatch):
     model = models["features that move"]
     whole = explain.overview(model), explain.attribution(model, row)
     monkeypatch.setattr("lsat_explorer.solve.gram.READ", 28)
+    monkeypatch.setattr("lsat_explorer.solve.gram._READ_PRECISELY", 7)
     monkeypatch.setattr("lsat_explorer.engines.moving._NUMBERS", 1)
     monkeypatch.setattr("lsat_explorer.engines.moving._LEAST", 5)
     monkeypatch.setattr("lsat_explorer.explain.shapley._CHUNK", 4)
@@ -152,7 +153,7 @@ def test_nothing_depends_on_how_rows_are_read(models, monkeypatch):
     for before, after in zip(whole, (explain.overview(again), explain.attribution(again, row)), strict=True):
         for column in before.select_dtypes("number"):
             np.testing.assert_allclose(before[column], after[column], rtol=1e-7, atol=1e-12, err_msg=column)
-    assert gram.rows_at_a_time(True) == 7
+    assert (gram.rows_at_a_time(False), gram.rows_at_a_time(True)) == (28, 7)
 
 
 def test_the_order_of_the_validation_rows_does_not_count():

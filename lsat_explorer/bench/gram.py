@@ -18,7 +18,7 @@ from torch import Tensor
 from lsat_explorer.bench.machine import facts
 from lsat_explorer.bench.output import machine_line, write_figures
 from lsat_explorer.bench.timing import Times, positive, take_turns
-from lsat_explorer.solve.gram import gram, product, read, upper_blocks
+from lsat_explorer.solve.gram import batch, gram, product, read, upper_blocks
 
 __all__ = ["Rate", "Work", "add_arguments", "measure", "run", "works"]
 
@@ -115,9 +115,9 @@ def _blocks(X: Tensor) -> Tensor:
     widths = [len(block) for block in upper_blocks(X.new_empty(n, n))]
     found = X.new_empty(0)
     for _, chunk in read(X, precise=False):
-        pair = chunk[: len(chunk) // 2 * 2].unflatten(0, (2, -1))
+        rows = batch(chunk)
         for end, width in zip(accumulate(widths), widths, strict=True):
-            found = pair[..., end - width : end].mT @ pair[..., end - width :]
+            found = rows[..., end - width : end].mT @ rows[..., end - width :]
     return found
 
 

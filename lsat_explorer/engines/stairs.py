@@ -50,7 +50,7 @@ class Stairs:
         place = order.argsort()
         after = (place + 1).to(torch.int32)
         ends, rows = torch.cat([((side[cut] != 0) * after).amax(1) for cut in cuts]).sort(stable=True)
-        height = min(max(-(-k // _STEPS), _FEWEST), READ)
+        height = min(max(2 * -(-k // (2 * _STEPS)), _FEWEST), READ)  # even: rows are multiplied by halves
         shapes = [(len(part), int(part[-1])) for part in ends.split(height)]
         if sum(r * p**2 for r, p in shapes) > _WORTH * k * n**2:
             return None

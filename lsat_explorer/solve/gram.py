@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
 from typing import Protocol
 
 import torch
@@ -15,6 +16,7 @@ __all__ = [
     "add_gram",
     "add_product",
     "add_upper",
+    "batch",
     "column_units",
     "gram",
     "mirrored",
@@ -26,16 +28,19 @@ __all__ = [
     "upper_blocks",
 ]
 
-CHUNK = 2048
-"""Rows multiplied at a time: float32 products of so few rows, summed in float64, err by 4e-7 in the gradient."""
+CHUNK = 3584
+"""Rows multiplied at a time: float32 products of so few rows, summed in float64, err by 4e-7 in the gradient.
 
-READ = 2 * CHUNK
-"""Rows read at a time, as a batch of two products."""
+A multiple of the 512 that products add up at a time: others are slower, or err by more.
+"""
 
-_BLOCK, _EVEN = 112, 16
+READ, _READ_PRECISELY = 2 * CHUNK, 1024
+"""Rows read at a time, as a batch of two products; in float64, where each read needs a copy, far fewer."""
+
+_BLOCK = 96
 """Columns of a block of rows of XᵀX: wider ones form more below the diagonal, narrower ones run at a lower rate.
 
-Sides are multiples of the second, which fill vector registers.
+A multiple of the 48 that kernels of products take at a time, with AVX-512 in float32, half as many in float64.
 """
 
 _TAME = (2.0**-400, 2.0**400)
@@ -131,15 +136,17 @@ def add_upper(parts: Sequence[Tensor], rows: Tensor, weight: Tensor | None) -> N
 
     It takes a tenth less time where each block lies in one piece.
     """
-    chunk = _batch(rows)
-    scale = None if weight is None else _batch(weight[:, None].to(chunk.dtype))
+    chunk = batch(rows)
+    scale = None if weight is None else batch(weight[:, None].to(chunk.dtype))
     # One place for what is scaled, of one size for any n: such of many sizes would leave holes between what stays.
     room = None if scale is None else chunk.new_empty(*chunk.shape[:2], 2 * _BLOCK)
+    formed = chunk.new_empty(len(chunk) * 2 * _BLOCK * rows.shape[1])
     for block, part in zip(_blocks(rows.shape[1]), parts, strict=True):
         left = chunk[..., block]
         if room is not None and scale is not None:
             left = torch.mul(left, scale, out=room[..., : left.shape[-1]])
-        one, other = left.mT @ chunk[..., block.start :]
+        pair = formed[: len(chunk) * part.numel()].view(len(chunk), *part.shape)
+        one, other = torch.bmm(left.mT, chunk[..., block.start :], out=pair)
         part += one.add_(other)
 
 
@@ -153,9 +160,10 @@ def mirrored(upper: Tensor) -> Tensor:
 
 
 def _blocks(n: int) -> list[slice]:
-    """Return the columns of XᵀX's blocks of rows."""
-    width = max(-(-n // (_EVEN * max(1, round(n / _BLOCK)))), 1) * _EVEN
-    return [slice(start, min(start + width, n)) for start in range(0, n, width)]
+    """Return the columns of blocks of rows of XᵀX, all as wide but the first: from each to the end are whole blocks."""
+    first = n % _BLOCK if n % _BLOCK >= _BLOCK // 2 else n % _BLOCK + _BLOCK
+    edges = [0, *range(min(first, n), n + 1, _BLOCK)]
+    return [slice(start, stop) for start, stop in pairwise(edges)]
 
 
 def product(
@@ -177,7 +185,7 @@ def add_product(total: Tensor, left: Tensor, right: Tensor, weight: Tensor | Non
     """Add leftᵀ D right of few rows (r, a) and (r, b) to a float64 ``total`` (a, b)."""
     if weight is not None:
         left = left * weight[:, None].to(left.dtype)
-    for part in _batch(padded(left)).mT @ _batch(right):
+    for part in batch(padded(left)).mT @ batch(right):
         total += part[: len(total)]
 
 
@@ -200,11 +208,11 @@ def multiply(rows: Tensor, matrix: Tensor) -> Tensor:
 
 
 def rows_at_a_time(precise: bool) -> int:
-    """Return how many rows a product reads: with half as many bytes in float64, which also needs a copy."""
-    return READ // 4 if precise else READ
+    """Return how many rows a product reads."""
+    return _READ_PRECISELY if precise else READ
 
 
-def _batch(rows: Tensor) -> Tensor:
+def batch(rows: Tensor) -> Tensor:
     """Return rows (r, n) as two products of at most CHUNK rows each, which keep two cores busier than one."""
     even = pad(rows, (0, 0, 0, 1)) if len(rows) % 2 else rows
     return even.unflatten(0, (2, -1))
