@@ -66,6 +66,22 @@ def test_a_file_with_another_separator_is_told_which(separator, tmp_path):
     assert datasets.from_csv(path, "y", progress=False, cache=False, separator=eval(advised)).feature_names == tuple(X)
 
 
+def test_numbers_with_a_decimal_comma_are_told_and_read(tmp_path, monkeypatch):
+    monkeypatch.setenv("LSAT_CACHE", str(tmp_path / "cache"))
+    path = tmp_path / "t.csv"
+    X.assign(y=LABELS).to_csv(path, sep=";", decimal=",", index=False)
+    with pytest.raises(ValueError, match=r"more numbers with a decimal comma in column .* read CSV with decimal=','"):
+        datasets.from_csv(path, "y", progress=False, cache=False, separator=";")
+    data = datasets.from_csv(path, "y", progress=False, separator=";", decimal=",")
+    assert data.feature_names == tuple(X)
+    assert set(map(tuple, data.train.inputs.tolist())) <= set(map(tuple, X.to_numpy(float).tolist()))
+    assert "decimal=','" in data.source
+    with pytest.raises(ValueError, match="decimal comma"):  # not what the other way left in the cache
+        datasets.from_csv(path, "y", progress=False, separator=";")
+    with pytest.raises(ValueError, match=r"decimal is ';', .*; pass '\.' or ','"):
+        datasets.from_csv(path, "y", progress=False, separator=";", decimal=";")
+
+
 def test_a_misspelt_name_of_the_digits_is_told(command, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("recipe.json").write_text(QUICK.to_json())

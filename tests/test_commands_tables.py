@@ -44,13 +44,21 @@ def here(tmp_path, monkeypatch):
     monkeypatch.setenv("LSAT_CACHE", str(tmp_path / "cache"))
     TABLE.to_csv("c.csv", index=False)
     TABLE.to_csv("semicolons.csv", index=False, sep=";")
+    TABLE.to_csv("commas.csv", index=False, sep=";", decimal=",")
     TABLE.to_parquet("c.parquet")
     recipe = lsat.Recipe(loss=lsat.CrossEntropy(), method=lsat.LBFGS(max_iterations=2))
     Path("recipe.json").write_text(recipe.to_json())
 
 
 @pytest.mark.parametrize(
-    ("file", "more"), [("c.csv", ()), ("semicolons.csv", ("--separator", ";")), ("c.parquet", ())], ids=str
+    ("file", "more"),
+    [
+        ("c.csv", ()),
+        ("semicolons.csv", ("--separator", ";")),
+        ("commas.csv", ("--separator", ";", "--decimal", ",")),
+        ("c.parquet", ()),
+    ],
+    ids=str,
 )
 def test_a_table_is_read_as_its_options_say(file, more, command):
     words = ("tune", "recipe.json", "--data", file, "--target", "churn", *OPTIONS, *more, "--seed", "3", "--out", "run")
@@ -72,6 +80,7 @@ def test_a_table_is_read_as_its_options_say(file, more, command):
         (["--data", "digits", "--drop", "id"], "--target goes with Parquet"),
         (["--data", "c.parquet", *OPTIONS, "--folder", "x"], "--folder goes with --validation; leave it out"),
         (["--data", "c.parquet", *OPTIONS, "--separator", ";"], "--separator goes with CSV; leave it out"),
+        (["--data", "c.parquet", *OPTIONS, "--decimal", ","], "--decimal goes with CSV; leave it out"),
         (["--data", "c.parquet", "--validation", "c.parquet", "--index", "id"], "--index goes with CSV, or with Parq"),
         (["--data", "c.parquet"], "or have --seed divide the rows, by --missing refuse"),
     ],
@@ -120,9 +129,13 @@ def tuned(command):
 
 
 @pytest.mark.parametrize("saved", ["run", "run/model.safetensors"])
-@pytest.mark.parametrize("file", ["c.csv", "c.parquet"])
-def test_predict_writes_labels_and_probabilities_under_the_names_of_the_rows(saved, file, tuned, command):
-    words = ("predict", saved, "--data", file, *READ, "--drop", "churn")
+@pytest.mark.parametrize(
+    ("file", "more"),
+    [("c.csv", ()), ("commas.csv", ("--separator", ";", "--decimal", ",")), ("c.parquet", ())],
+    ids=["c.csv", "commas.csv", "c.parquet"],
+)
+def test_predict_writes_labels_and_probabilities_under_the_names_of_the_rows(saved, file, more, tuned, command):
+    words = ("predict", saved, "--data", file, *READ, "--drop", "churn", *more)
     code, out, _ = command(*words)
     assert code == 0
     table = pd.read_csv(io.StringIO(out), index_col="id")

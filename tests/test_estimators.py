@@ -281,6 +281,14 @@ def test_what_does_not_fit_is_refused_in_fit(parameters, sentence, diabetes):
         model.fit(*diabetes)
 
 
+@pytest.mark.parametrize("kind", [list, np.array, lambda y: np.array(y, object)], ids=["list", "texts", "objects"])
+def test_classes_are_no_numbers_to_predict(kind, diabetes):
+    y = kind(["ill", "well"] * 30)
+    with pytest.raises(ValueError, match=r"y has 'ill' at position 0, .* or fit a TunedLeastSquaresClassifier to cl"):
+        lsat.TunedLeastSquaresRegressor().fit(diabetes[0][:60], y)
+    assert lsat.TunedLeastSquaresClassifier().fit(diabetes[0][:60], y).classes_.tolist() == ["ill", "well"]
+
+
 def test_what_is_not_there_is_refused(diabetes, wine):
     X, y = diabetes
     with pytest.raises(ValueError, match=r"recipe__losses names no choice of a recipe, expected one of featurizer"):

@@ -160,6 +160,15 @@ def test_bad_input_is_one_sentence_that_names_it(make, message):
     assert "\n" not in str(caught.value)
 
 
+def test_members_without_a_name_are_told_how_to_have_one():
+    with pytest.raises(
+        TypeError, match=r"Concat got 2 without a name: .* in Concat\(a=Identity\(\), b=Constant\(\)\)\."
+    ):
+        lsat.Concat(lsat.Identity(), lsat.Constant())
+    with pytest.raises(TypeError, match=r"each regularizer one, as in Stack\(a=Ridge\(\), b=Ridge\(\), …\)\."):
+        lsat.Stack(lsat.Ridge(), lsat.Ridge(), lsat.Ridge())
+
+
 def test_a_file_that_names_an_unknown_module_is_refused_and_nothing_is_imported():
     for kind, name in (("FromModule", "os.system"), ("CustomLoss", "os.system")):
         with pytest.raises(ValueError, match=r"piece: No (module|loss) is registered as 'os.system'"):

@@ -40,7 +40,8 @@ def run(args: argparse.Namespace) -> int:
         if folder:
             lsat.Run.load(args.model)  # says what is the matter with a folder that is no whole run
         model = FittedModel.load(file)
-        how = {name: getattr(args, name) for name in ("index", "drop", "separator") if getattr(args, name) is not None}
+        given = {name: getattr(args, name) for name in ("index", "drop", "separator", "decimal")}
+        how = {name: value for name, value in given.items() if value is not None}
         with told_as_options():
             frame = frame_in(args.data, progress=shows_progress(), **how)
             table = predictions(model, frame)

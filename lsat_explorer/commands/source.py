@@ -18,7 +18,7 @@ from lsat_explorer.model.piece import nearest
 
 MNIST_ONLY = ("size", "deskew", "scale")
 PARQUET_ONLY = ("target", "validation", "test", "folder")
-TABLE_ONLY = ("index", "drop", "categories", "missing", "separator")
+TABLE_ONLY = ("index", "drop", "categories", "missing", "separator", "decimal")
 
 
 def add_data_arguments(parser: argparse.ArgumentParser, *, required: bool = True, why: str = "") -> None:
@@ -50,6 +50,8 @@ def add_table_arguments(group: argparse._ActionsContainer) -> None:
     group.add_argument("--drop", action="append", metavar="COLUMN", help="a column to leave out; may be given again")
     separates = "what stands between two entries of CSV (default: a comma)"
     group.add_argument("--separator", type=separator, metavar="TEXT", help=separates)
+    decimal = "what stands before the decimals of a number in CSV (default: a point)"
+    group.add_argument("--decimal", choices=[".", ","], help=decimal)
 
 
 def separator(text: str) -> str:
@@ -96,7 +98,7 @@ def _load(args: argparse.Namespace) -> Data:
         for name in ("target",) if divided else ("target", "validation"):
             if name not in chosen:
                 raise ValueError(f"--data is Parquet and --{name} is not given; name the {_LACKING[name]}.")
-        _refuse(chosen, ("separator",), "CSV")
+        _refuse(chosen, ("separator", "decimal"), "CSV")
         if divided:
             _refuse(chosen, ("test", "folder"), "--validation")
             return datasets.from_parquet(args.data, seed=args.seed, progress=shows_progress(), **chosen)

@@ -19,6 +19,8 @@ __all__ = ["coded", "in_order", "indicators", "refuse_numbers"]
 MOST_VALUES = 100
 """Text with more different values than this is no category, but says something else of each row."""
 
+_DECIMAL_COMMA = r"\s*[-+]?\d*,\d+\s*"
+
 _BEGINS_WITH_A_NUMBER = r"\s*[-+$€£¥]?\s*[.,]?\d"
 
 
@@ -61,16 +63,23 @@ def refuse_numbers(column: pd.Series[Any], where: str) -> None:
     Raises
     ------
     ValueError
-        With the first entry that is no number, and its row.
+        With the first entry that is no number, and its row, or the first with a decimal comma.
     """
     import pandas as pd
 
-    present = column.dropna()
+    present, name = column.dropna(), str(column.name)
     text = present.map(lambda entry: isinstance(entry, str)).to_numpy(dtype=bool)
     numeric = pd.to_numeric(present.where(text), errors="coerce").notna().to_numpy(dtype=bool)
+    commas = present.astype(str).str.fullmatch(_DECIMAL_COMMA).to_numpy(dtype=bool)
+    if commas.any() and 2 * (numeric | commas).sum() >= len(present):
+        first = present.iloc[int(np.argmax(commas))]
+        raise ValueError(
+            f"{where} has {shown(first)} and {int(commas.sum()) - 1:,} more numbers with a decimal comma in column "
+            f"{shown(name)}, expected numbers; read CSV with decimal=',', or say that all are categories: "
+            f"categories=[{name!r}]"
+        )
     if not text.any() or 2 * numeric.sum() < len(present):
         return
-    name = str(column.name)
     first = int(np.argmin(numeric))
     others = "" if numeric.all() else f" and {shown(present.iloc[first])} at row {shown(present.index[first])}"
     raise ValueError(

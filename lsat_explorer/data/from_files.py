@@ -32,6 +32,7 @@ def from_csv(
     drop: str | Sequence[str] = (),
     categories: str | Sequence[str] = (),
     separator: str = ",",
+    decimal: str = ".",
     progress: bool = True,
     cache: bool = True,
     **division: Unpack[Division],
@@ -58,6 +59,8 @@ def from_csv(
         Column of categories, or several, whatever they hold: text that would be refused, or numbers such as codes.
     separator
         What stands between two entries.
+    decimal
+        What stands before the decimals of a number, ``"."`` or ``","``.
     progress
         Whether to show a progress bar.
     cache
@@ -94,11 +97,11 @@ def from_csv(
         raise ValueError(f"{file} is a folder, expected a CSV file; give the path of one file in it")
 
     def read() -> pd.DataFrame:
-        return _read_csv(file, separator, progress)
+        return _read_csv(file, separator, decimal, progress)
 
     options = {"target": target, "index": index, "drop": drop, "categories": categories}
-    source = call_of(from_csv, path=os.fspath(path), **options, separator=separator, **division)
-    return _divided(file, [file], read, {"csv": separator, **options}, cache, division, source)
+    source = call_of(from_csv, path=os.fspath(path), **options, separator=separator, decimal=decimal, **division)
+    return _divided(file, [file], read, {"csv": [separator, decimal], **options}, cache, division, source)
 
 
 def from_parquet(
@@ -153,6 +156,7 @@ def frame_in(
     index: str | None = None,
     drop: str | Sequence[str] = (),
     separator: str = ",",
+    decimal: str = ".",
     progress: bool = True,
 ) -> pd.DataFrame:
     """Read the table of a CSV or Parquet file as `from_csv` and `from_parquet` do, but leave it as it is.
@@ -161,7 +165,7 @@ def frame_in(
     ----------
     path
         A file ``.parquet``, or a folder of them; any other is CSV.
-    index, drop, separator, progress
+    index, drop, separator, decimal, progress
         As in `from_csv`.
 
     Returns
@@ -175,7 +179,7 @@ def frame_in(
     """
     file = _existing(path)
     parquet = file.suffix == ".parquet" or file.is_dir()
-    frame = _read_parquet(parquet_files(file), progress) if parquet else _read_csv(file, separator, progress)
+    frame = _read_parquet(parquet_files(file), progress) if parquet else _read_csv(file, separator, decimal, progress)
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     dropped = names_in(drop, "drop")
     for option, named in (("drop", dropped), ("index", [] if index is None else [index])):
@@ -213,11 +217,13 @@ def _divided(
     )
 
 
-def _read_csv(path: Path, separator: str, progress: bool) -> pd.DataFrame:
+def _read_csv(path: Path, separator: str, decimal: str, progress: bool) -> pd.DataFrame:
     import pandas as pd
 
     if not isinstance(separator, str) or not separator:
         raise ValueError(f"separator is {separator!r}, expected what stands between two entries; pass ',' or ';'")
+    if decimal not in (".", ","):
+        raise ValueError(f"decimal is {decimal!r}, expected what stands before decimals; pass '.' or ','")
 
     shown: dict[str, Any] = {"desc": f"reading {path.name}", "unit": "B", "unit_scale": True, "disable": not progress}
     # Without a buffer there is `read` alone: some versions of pandas would take `read1`, past the bar.
@@ -227,7 +233,7 @@ def _read_csv(path: Path, separator: str, progress: bool) -> pd.DataFrame:
         lines_of(path, cast(BinaryIO, followed), separator) as lines,
     ):
         try:
-            frame: pd.DataFrame = pd.read_csv(lines, sep=separator, compression=None)
+            frame: pd.DataFrame = pd.read_csv(lines, sep=separator, decimal=decimal, compression=None)
         except UnicodeDecodeError:
             raise ValueError(
                 f"{path} is not encoded as UTF-8; save it so first, for instance by Path('new.csv').write_text("

@@ -164,6 +164,8 @@ class TunedLeastSquares(BaseEstimator):
         """Return the rows to fit, as `_read` does, and their outcomes as a plain checked array."""
         with explained(X, y, labels=not how):
             X, y = validate_data(self, readable(X), readable(y, "y"), ensure_min_samples=2, **_KINDS, **how)
+            if how.get("y_numeric"):
+                y = y.astype(np.float64)
         return _by_rows(X), y
 
     def _outputs(self, X: Any) -> np.ndarray:

@@ -62,7 +62,7 @@ def _look(X: Any, y: Any, labels: bool) -> None:
         return
     values = column.values
     if values.dtype.kind not in "biuf":
-        values = numbers(values.reshape(len(values), -1), "y")
+        values = numbers(values.reshape(len(values), -1), "y", how=", or fit a TunedLeastSquaresClassifier to classes")
     check_finite(values.astype(np.float64), "y", rows)
 
 

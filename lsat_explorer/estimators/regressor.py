@@ -99,7 +99,7 @@ class TunedLeastSquaresRegressor(RegressorMixin, TunedLeastSquares):
         inputs, outcome = self._read_both(X, y, multi_output=True, y_numeric=True)
         weights, rows = read_weights(sample_weight, inputs)
         names = X.iloc[rows] if hasattr(X, "iloc") else X
-        inputs, outcome = inputs[rows], outcome[rows].astype(np.float64)
+        inputs, outcome = inputs[rows], outcome[rows]
         self._one_output = outcome.ndim == 1
         self._fit(names, outcome, inputs, outcome.reshape(len(outcome), -1), weights, None)
         return self

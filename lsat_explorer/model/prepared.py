@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 import unicodedata
 from abc import ABC, abstractmethod
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -141,8 +141,14 @@ class Members:
     def __hash__(self) -> int:
         return hash((type(self), tuple(self.members.items())))
 
-    def _accept(self, members: Mapping[str, Piece], kind: type[Piece]) -> None:
+    def _accept(self, members: Mapping[str, Piece], kind: type[Piece], nameless: Sequence[Piece] = ()) -> None:
         noun = kind.__name__.lower()
+        if nameless:
+            named = ", ".join(f"{chr(ord('a') + place)}={piece!r}" for place, piece in enumerate(nameless[:2]))
+            raise TypeError(
+                f"{type(self).__name__} got {len(nameless)} without a name: give each {noun} one, as in "
+                f"{type(self).__name__}({named}{', …' if len(nameless) > 2 else ''})."
+            )
         if not members:
             raise ValueError(f"{type(self).__name__} of nothing: give at least one {noun} as name={noun}.")
         for name, piece in members.items():

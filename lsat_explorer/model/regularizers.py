@@ -214,8 +214,8 @@ class Stack(Members, Regularizer):
 
     members: dict[str, Regularizer]  # type: ignore[assignment]
 
-    def __init__(self, **members: Regularizer) -> None:
-        self._accept(members, Regularizer)
+    def __init__(self, *nameless: Regularizer, **members: Regularizer) -> None:
+        self._accept(members, Regularizer, nameless)
 
     def block_names(self) -> tuple[str, ...]:
         """Return the blocks that its members name."""

@@ -55,14 +55,15 @@ class FeaturizerBuilder(Shown, View):
         What is not tuned, by names of ω: add it to the ``hyper_penalties`` of a `Recipe`. Any iterable of names may be
         assigned.
     column : int
-        Which column of what comes into the chosen step is looked at, from 0.
+        Which column of what comes into the chosen step is looked at, from 0; past the last one, the last.
     row : int
         Which training row is compared with archetypes, its position from 0.
 
     Raises
     ------
     ValueError
-        If `data` is no `Data`, `featurizer` no featurizer, or for a column, row or held name that does not exist.
+        If `data` is no `Data`, `featurizer` no featurizer, for a negative column, or for a row or held name that does
+        not exist.
     TypeError
         For an unknown setting.
 

@@ -29,8 +29,8 @@ class Concat(Members, Featurizer):
 
     members: dict[str, Featurizer]  # type: ignore[assignment]
 
-    def __init__(self, **members: Featurizer) -> None:
-        self._accept(members, Featurizer)
+    def __init__(self, *nameless: Featurizer, **members: Featurizer) -> None:
+        self._accept(members, Featurizer, nameless)
 
     def takes_sparse(self) -> bool:
         """Return whether each member does."""
