@@ -69,6 +69,8 @@ def refuse_numbers(column: pd.Series[Any], where: str) -> None:
 
     present, name = column.dropna(), str(column.name)
     text = present.map(lambda entry: isinstance(entry, str)).to_numpy(dtype=bool)
+    if not text.any():
+        return
     numeric = pd.to_numeric(present.where(text), errors="coerce").notna().to_numpy(dtype=bool)
     commas = present.astype(str).str.fullmatch(_DECIMAL_COMMA).to_numpy(dtype=bool)
     if commas.any() and 2 * (numeric | commas).sum() >= len(present):
@@ -78,7 +80,7 @@ def refuse_numbers(column: pd.Series[Any], where: str) -> None:
             f"{shown(name)}, expected numbers; read CSV with decimal=',', or say that all are categories: "
             f"categories=[{name!r}]"
         )
-    if not text.any() or 2 * numeric.sum() < len(present):
+    if 2 * numeric.sum() < len(present):
         return
     first = int(np.argmin(numeric))
     others = "" if numeric.all() else f" and {shown(present.iloc[first])} at row {shown(present.index[first])}"
