@@ -14,7 +14,8 @@ import machine
 
 if TYPE_CHECKING:
     import lsat_explorer as lsat
-    from lsat_explorer.widgets import FeaturizerBuilder
+    from fake_run import FakeRun
+    from lsat_explorer.widgets import Explorer, FeaturizerBuilder, LiveTuner
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("LSAT_RUNS", "off")  # an Explorer of a test leaves no runs in the working folder
@@ -45,6 +46,53 @@ def digits() -> lsat.Data:
     import lsat_explorer
 
     return lsat_explorer.datasets.digits()
+
+
+@pytest.fixture(scope="session")
+def data(digits: lsat.Data) -> lsat.Data:
+    """The rows of a test whose module has no others: the digits."""
+    return digits
+
+
+@pytest.fixture(scope="session")
+def recipe() -> lsat.Recipe:
+    """The recipe of a test whose module has no other: it tunes weights of rows, in six iterations."""
+    from live import weighting
+
+    return weighting(6)
+
+
+@pytest.fixture
+def run(data: lsat.Data) -> Iterator[FakeRun]:
+    """The run of a test whose module has no other: one without mathematics, let go at the end of the test."""
+    import lsat_explorer
+    from fake_run import FakeRun
+
+    run = FakeRun(lsat_explorer.recipes.paper_weighting(), data)
+    yield run
+    run.gate.set()
+    run.stop()
+
+
+@pytest.fixture
+def tuner(run: FakeRun) -> Iterator[LiveTuner]:
+    """The buttons and curves of the ``run``, closed at the end of the test."""
+    from lsat_explorer.widgets import LiveTuner
+
+    tuner = LiveTuner(run)
+    yield tuner
+    run.gate.set()
+    tuner.close()
+
+
+@pytest.fixture
+def explorer(data: lsat.Data, recipe: lsat.Recipe) -> Iterator[Explorer]:
+    """An explorer of the ``data`` and the ``recipe`` of the test's module, closed at its end."""
+    from lsat_explorer.widgets import Explorer
+
+    explorer = Explorer(data, recipe)
+    yield explorer
+    explorer.close()
 
 
 @pytest.fixture

@@ -22,7 +22,7 @@ from cases import BARE, LABELS, ROWS, X, Y
 from lsat_explorer import model
 from lsat_explorer.data.idx import write_idx
 from lsat_explorer.tune.checkpoint_file import NAME
-from test_widgets_worker import until
+from waiting import until
 
 QUICK = lsat.LineSearch(max_iterations=2)
 PLAIN = lsat.Recipe(featurizer=BARE, regularizer=lsat.Ridge(block="x"), loss=lsat.SquaredError(), method=QUICK)

@@ -31,7 +31,7 @@ from lsat_explorer.widgets import (
     WeightBrowser,
     cells,
 )
-from test_widgets_worker import SOON, until
+from waiting import SOON, until
 
 DEEP = "[" * 100_000 + "]" * 100_000
 

@@ -22,7 +22,7 @@ from cases import BARE, LABELS, QUICK, RIDGE, ROWS, X, Y, data_of, model_of
 from graph_asks import ask
 from lsat_explorer import model
 from lsat_explorer.widgets import Explorer, FeaturizerBuilder, GraphEditor, HyperSliders, LiveTuner, WeightBrowser
-from test_widgets_worker import until
+from waiting import until
 
 STEPS = RIDGE.replace(method=lsat.LineSearch(max_iterations=2))
 Live = Callable[..., LiveTuner]

@@ -14,6 +14,7 @@ import traitlets
 
 import lsat_explorer as lsat
 from fake_run import FakeRun
+from live import LAMBDA
 from lsat_explorer import plots
 from lsat_explorer.plots.omega import MOST_NAMES, hide_omega, show_omega, update_omega
 from lsat_explorer.tune.iterates import Iterates
@@ -23,8 +24,7 @@ from lsat_explorer.widgets.history import OmegaColumns
 from lsat_explorer.widgets.live_curves import LiveCurves
 from lsat_explorer.widgets.run_list import MOST_OVERLAID, RunList
 from lsat_explorer.widgets.run_table import RunTable
-from test_widgets_views import LAMBDA
-from test_widgets_worker import SOON, until
+from waiting import SOON, until
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ from threadpoolctl import threadpool_info
 import lsat_explorer as lsat
 from lsat_explorer.widgets.threads import begun, held_threads, release_team
 from lsat_explorer.widgets.worker import Worker
-from test_widgets_worker import SOON
+from waiting import SOON
 
 Pools = dict[tuple[str, str], int]
 

@@ -14,16 +14,7 @@ import lsat_explorer as lsat
 from fake_run import FakeRun
 from lsat_explorer.widgets import cells
 from lsat_explorer.widgets.worker import Activity, Worker, pause
-
-SOON = 20.0  # seconds that a loaded machine may take; no test waits so long unless it fails
-
-
-def until(condition: Callable[[], bool]) -> None:
-    """Wait for a condition that another thread brings about."""
-    end = time.monotonic() + SOON
-    while not condition():
-        assert time.monotonic() < end, "it did not come about"
-        time.sleep(0.001)
+from waiting import SOON, until
 
 
 @pytest.fixture(autouse=True)

@@ -1,0 +1,87 @@
+"""Sliders without a browser: what they replace in a recipe, what they refuse, and what a run does with it."""
+
+from __future__ import annotations
+
+import threading
+from typing import Any
+
+import pytest
+import traitlets
+
+import lsat_explorer as lsat
+from fake_run import FakeRun
+from live import LAMBDA
+from lsat_explorer.widgets import HyperSliders, LiveTuner
+from waiting import SOON, until
+
+
+def test_a_moved_slider_replaces_the_frozen_recipe(recipe: lsat.Recipe) -> None:
+    sliders = HyperSliders(recipe)
+    sliders.set_state({"values": {**sliders.values, LAMBDA: 0.5}})
+    assert sliders.recipe.hyper_penalties["data_weights.log_weight"] == lsat.SumSquares(0.5) + lsat.ZeroSum()
+    assert recipe.hyper_penalties["data_weights.log_weight"] == lsat.SumSquares(1e-3) + lsat.ZeroSum()
+    assert sliders.get_state()["values"][LAMBDA] == 0.5
+
+
+def test_a_slider_moved_during_a_run_acts_on_the_next_iteration(run: FakeRun, tuner: LiveTuner) -> None:
+    sliders = HyperSliders(tuner)
+    run.gate.clear()
+    tuner.start()
+    until(run.inside.is_set)
+    moved = threading.Thread(target=lambda: sliders.set_state({"values": {**sliders.values, "method/step": 0.25}}))
+    moved.start()  # a front end may call from a thread of its own
+    moved.join()
+    run.gate.set()
+    until(lambda: len(run.iterates) > 2)
+    assert {iterate.step for iterate in run.iterates} == {0.25}
+    assert tuner.recipe.method.step == sliders.recipe.method.step == 0.25
+
+
+@pytest.mark.parametrize("value", [-1.0, float("inf"), "much", None])
+def test_a_refused_value_leaves_everything_as_it_was_and_says_why(recipe: lsat.Recipe, value: Any) -> None:
+    sliders = HyperSliders(recipe)
+    before = dict(sliders.values)
+    sliders.set_state({"values": {**before, LAMBDA: value}})
+    assert sliders.recipe == recipe
+    assert sliders.values == before
+    assert sliders.get_state()["_problem"]
+    sliders.set_state({"_problem": ""})  # a page that was typed a valid value into
+    sliders.set_state({"values": {**before, LAMBDA: value}})
+    assert sliders.get_state()["_problem"]  # and the same again is refused in words again
+    sliders.set_state({"values": {**before, LAMBDA: 2.0}})
+    assert sliders.get_state()["_problem"] == ""
+
+
+def test_a_recipe_assigned_in_python_moves_the_sliders(recipe: lsat.Recipe) -> None:
+    sliders = HyperSliders(recipe)
+    sliders.recipe = recipe.replace(method=lsat.ProximalGradient(step=7.0))
+    assert sliders.values["method/step"] == 7.0
+    with pytest.raises(traitlets.TraitError):
+        sliders.recipe = "recipe"
+
+
+def test_sliders_refuse_what_they_do_not_know(recipe: lsat.Recipe) -> None:
+    with pytest.raises(TypeError, match="group"):
+        HyperSliders(recipe, grup="method")
+    with pytest.raises(ValueError, match="Recipe"):
+        HyperSliders("recipe")
+    with pytest.raises(traitlets.TraitError):
+        HyperSliders(recipe, group="methods")
+
+
+def test_a_slider_moved_after_the_end_starts_nothing_and_is_taken_up_by_the_next_iteration(
+    run: FakeRun, tuner: LiveTuner
+) -> None:
+    sliders = HyperSliders(tuner)
+    tuner.start()
+    until(lambda: len(run.iterates) > 2)
+    tuner.stop()
+    tuner.wait(SOON)
+    count = len(run.iterates)
+    sliders.set_state({"values": {**sliders.values, "method/step": 0.25}})
+    assert not tuner.worker.alive
+    assert "Restart" in tuner.controls.sentence
+    assert tuner.recipe.method.step == 0.25
+    tuner.step()
+    until(lambda: tuner.worker.resting)
+    assert [iterate.step for iterate in run.iterates[count:]] == [0.25]
