@@ -1,0 +1,70 @@
+"""The model of a run: its file, the rows that it predicts, and those that it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pandas
+import pytest
+import torch
+from safetensors import safe_open
+from safetensors.torch import load_file as torch_load
+from safetensors.torch import save_file
+
+import lsat_explorer as lsat
+from runs import QUICK
+from test_problem import ARCHETYPES, STACK, make_data
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+def test_models_save_and_load_without_pickle(tmp_path, task):
+    recipe = lsat.Recipe(featurizer=ARCHETYPES, regularizer=STACK, method=QUICK)
+    run = lsat.tune(recipe, make_data(task), progress=False)
+    X = run.data.test.inputs.numpy()
+    run.model.save(tmp_path / "model.safetensors")
+    loaded = lsat.FittedModel.load(tmp_path / "model.safetensors")
+    assert loaded.recipe == run.recipe
+    assert np.array_equal(loaded.predict(X), run.model.predict(X))
+    assert np.array_equal(loaded.decision_function(X), run.model.decision_function(X))
+    assert loaded.blocks == run.model.blocks
+    assert loaded.classes == run.model.classes
+    tensors = {**torch_load(tmp_path / "model.safetensors"), "theta": torch.zeros(2, 2)}
+    with safe_open(tmp_path / "model.safetensors", framework="pt") as file:
+        save_file(tensors, tmp_path / "other", metadata=file.metadata())
+    with pytest.raises(ValueError, match="theta is"):
+        lsat.FittedModel.load(tmp_path / "other")
+    save_file(tensors, tmp_path / "other", metadata={"format": "lsat_explorer.model/1"})
+    with pytest.raises(ValueError, match="is damaged"):
+        lsat.FittedModel.load(tmp_path / "other")
+    (tmp_path / "broken").write_bytes(b"no model")
+    with pytest.raises(ValueError, match="no model file"):
+        lsat.FittedModel.load(tmp_path / "broken")
+
+
+def test_model_refuses_bad_input():
+    run = lsat.tune(lsat.Recipe(), make_data(), progress=False)
+    with pytest.raises(ValueError, match=r"\(3,\): expected \(N, 6\)"):
+        run.model.predict(np.ones(3))
+    bad = np.ones((4, 6))
+    bad[2, 1] = np.inf
+    with pytest.raises(ValueError, match="row 2, column 'x1'"):
+        run.model.predict(bad)
+    assert run.model.predict(np.empty((0, 6))).shape == (0,)
+    with pytest.raises(ValueError, match="is a folder"):
+        lsat.FittedModel.load(".")
+    regression = lsat.tune(lsat.Recipe(), make_data("regression"), progress=False)
+    with pytest.raises(ValueError, match="needs a CrossEntropy"):
+        regression.model.predict_proba(bad)
+
+
+def test_columns_of_a_data_frame_are_taken_by_name():
+    X = pandas.DataFrame(np.random.default_rng(0).normal(size=(60, 3)), columns=["sqm", "rooms", "age"])
+    data = lsat.Data.from_arrays(X, 3 * X["sqm"] - X["age"], task="regression")
+    model = lsat.tune(lsat.Recipe(method=QUICK), data, progress=False).model
+    expected = model.predict(X)
+    assert np.array_equal(model.predict(X[["age", "sqm", "rooms"]]), expected)
+    assert np.array_equal(model.predict(X.to_numpy()), expected)
+    assert np.array_equal(model.predict(pandas.DataFrame(X.to_numpy())), expected)
+    with pytest.raises(ValueError, match="lacks column 'age'"):
+        model.predict(X[["sqm", "rooms"]])
+    with pytest.raises(ValueError, match="unknown column 'storey'"):
+        model.predict(X.assign(storey=1))

@@ -1,0 +1,72 @@
+"""A tolerance that rounding keeps out of reach, or that ends a run at once, is said."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+import lsat_explorer as lsat
+from lsat_explorer import Status
+from test_problem import make_data
+
+
+def test_a_tolerance_below_rounding_is_said():
+    data = make_data("regression")
+    large = lsat.Data.from_arrays(data.train.inputs, 1e6 * data.train.targets, task="regression")
+    # Of two slopes rounding hardly makes both zero, as it may of one.
+    both = lsat.Stack(ridge=lsat.Ridge(), smooth=lsat.Smooth(lsat.graphs.path(1 + data.train.inputs.shape[1])))
+    recipe = lsat.Recipe(regularizer=both, method=lsat.LineSearch(tolerance=1e-9))
+    run = lsat.tune(recipe, large, progress=False)
+    assert run.status is Status.STALLED
+    assert "out of reach" in run.message
+
+
+def in_units(factor):
+    data = make_data("regression")
+    return lsat.Data.from_arrays(data.train.inputs, factor * data.train.targets, task="regression")
+
+
+@pytest.mark.parametrize("method", [lsat.ProximalGradient(), lsat.LineSearch(), lsat.LBFGS(), lsat.MultiStart()])
+def test_a_tolerance_that_ends_a_run_at_once_is_said(method, tmp_path):
+    recipe = lsat.Recipe(method=method)
+    told = r"A tolerance of (?:0.0001|1e-05) is coarse for an objective of \d\S*e-\d+, .*: lower .* to about \de-\d+"
+    with pytest.warns(UserWarning, match=told):
+        run = lsat.tune(recipe, in_units(1e-4), progress=False)
+    assert run.status is Status.CONVERGED
+    assert re.search(told, run.message)
+    run.save(tmp_path)
+    assert re.search(told, lsat.Run.load(tmp_path).message)
+    lowered = float(run.message.partition("to about ")[2].partition(",")[0])
+    finer = (
+        lsat.MultiStart(lsat.LBFGS(tolerance=lowered))
+        if hasattr(method, "method")
+        else replace(method, tolerance=lowered)
+    )
+    again = lsat.tune(recipe.replace(method=finer), in_units(1e-4), progress=False)
+    assert "coarse" not in again.message
+    assert "coarse" not in lsat.tune(recipe, in_units(1.0), progress=False).message
+
+
+def test_a_fit_with_nothing_to_tune_is_not_said_to_have_a_coarse_tolerance(tmp_path):
+    held = {"regularizer.log_weight": lsat.Frozen()}
+    run = lsat.tune(lsat.Recipe(hyper_penalties=held), in_units(1e-4), progress=False)
+    run.save(tmp_path)
+    assert "coarse" not in run.message + lsat.Run.load(tmp_path).message
+
+
+def test_a_fit_that_is_all_but_exact_has_no_coarse_tolerance():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    exact = lsat.Data.from_arrays(X, X @ [0.6, 0.8, 0.0], task="regression")  # of variance one
+    run = lsat.tune(lsat.Recipe(method=lsat.LineSearch(tolerance=2e-3)), exact, progress=False)
+    assert run.status is Status.CONVERGED
+    assert run.kept.objective < 2e-3
+
+
+def test_estimators_whose_tolerance_is_that_of_their_targets_say_no_such_thing():
+    data = in_units(1e-4)
+    fitted = lsat.TunedLeastSquaresRegressor().fit(data.train.inputs.numpy(), data.train.targets.numpy())
+    assert fitted.run_.status is Status.CONVERGED
+    assert "coarse" not in fitted.run_.message
