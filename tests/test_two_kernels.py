@@ -12,15 +12,16 @@ from typing import Any
 import pytest
 
 import lsat_explorer as lsat
+from kept_runs import RECIPE, in_notebook, losses
 from lsat_explorer.widgets import Explorer
-from test_explorer_restore import RECIPE, losses
 from test_problem import make_data
 
 pytestmark = pytest.mark.slow
 MAKE = """
 import json
 import lsat_explorer as lsat
-from test_explorer_restore import RECIPE, losses, make_data
+from kept_runs import RECIPE, losses
+from test_problem import make_data
 recipe = RECIPE.replace(regularizer=lsat.Ridge(block="features", log_weight={weight}))
 explorer = lsat.widgets.Explorer(make_data(), recipe)
 explorer.runs[0].name = "weight {weight}"
@@ -51,9 +52,7 @@ def kernel(folder: Path) -> Iterator[Any]:
 
 
 def test_two_kernels_at_once_do_not_mix(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.delenv("LSAT_RUNS", raising=False)
-    monkeypatch.delenv("JPY_SESSION_NAME", raising=False)
+    in_notebook(tmp_path, monkeypatch)
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(Path(__file__).parent), os.environ.get("PYTHONPATH", "")]))
     data = make_data()
     recipes = [RECIPE.replace(regularizer=lsat.Ridge(block="features", log_weight=weight)) for weight in WEIGHTS]
