@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     import lsat_explorer as lsat
     from fake_run import FakeRun
     from lsat_explorer.widgets import Explorer, FeaturizerBuilder, LiveTuner
+    from lsat_explorer.widgets.worker import Worker
 
 os.environ.setdefault("MPLBACKEND", "Agg")
 os.environ.setdefault("LSAT_RUNS", "off")  # an Explorer of a test leaves no runs in the working folder
@@ -72,6 +73,25 @@ def run(data: lsat.Data) -> Iterator[FakeRun]:
     yield run
     run.gate.set()
     run.stop()
+
+
+@pytest.fixture
+def nothing_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Workers that other tests leave behind are not those of this test's cells."""
+    from lsat_explorer.widgets import cells
+
+    monkeypatch.setattr(cells, "_begun", [])
+
+
+@pytest.fixture
+def worker(run: FakeRun) -> Iterator[Worker]:
+    """The thread that pulls the ``run``, closed at the end of the test."""
+    from lsat_explorer.widgets.worker import Worker
+
+    worker = Worker(run, period=0.0)
+    yield worker
+    run.gate.set()
+    worker.close()
 
 
 @pytest.fixture

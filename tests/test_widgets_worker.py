@@ -1,10 +1,9 @@
-"""The thread that pulls a run: it starts once, holds, steps, stops from a pause, and keeps what goes wrong."""
+"""The thread that pulls a run: it starts once, holds, steps, keeps what goes wrong, and reports seldom enough."""
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,30 +11,10 @@ import torch
 
 import lsat_explorer as lsat
 from fake_run import FakeRun
-from lsat_explorer.widgets import cells
 from lsat_explorer.widgets.worker import Activity, Worker, pause
 from waiting import SOON, until
 
-
-@pytest.fixture(autouse=True)
-def nothing_begun(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Workers that other tests leave behind are not those of this test's cells."""
-    monkeypatch.setattr(cells, "_begun", [])
-
-
-@pytest.fixture
-def run() -> Iterator[FakeRun]:
-    run = FakeRun()
-    yield run
-    run.gate.set()
-
-
-@pytest.fixture
-def worker(run: FakeRun) -> Iterator[Worker]:
-    worker = Worker(run, period=0.0)
-    yield worker
-    run.gate.set()
-    worker.close()
+pytestmark = pytest.mark.usefixtures("nothing_begun")
 
 
 def test_it_runs_to_the_end_and_reports_once_more(run: FakeRun, worker: Worker) -> None:
@@ -141,32 +120,6 @@ def test_a_step_that_ends_the_run_does_not_hold_it(run: FakeRun, worker: Worker)
     assert worker.activity is Activity.ENDED
 
 
-def test_stop_wakes_a_paused_worker(run: FakeRun, worker: Worker) -> None:
-    worker.step()
-    until(lambda: worker.activity is Activity.PAUSED)
-    worker.stop()
-    worker.wait(SOON)
-    assert run.iterates[-1].status.value == "stopped_by_user"
-    assert worker.activity is Activity.ENDED
-
-
-def test_a_stopped_run_goes_on_from_where_it_was(run: FakeRun, worker: Worker) -> None:
-    worker.start()
-    until(lambda: len(run.iterates) > 2)
-    worker.stop()
-    worker.wait(SOON)
-    count = len(run.iterates)
-    worker.start()
-    until(lambda: len(run.iterates) > count)
-    assert [iterate.number for iterate in run.iterates[: count + 1]] == list(range(count + 1))
-
-
-def test_stopping_what_was_never_started_is_nothing(worker: Worker) -> None:
-    worker.stop()
-    worker.wait(0.1)
-    assert worker.activity is Activity.READY
-
-
 def test_an_error_is_kept_and_raised_by_wait(run: FakeRun, worker: Worker) -> None:
     run.fails_at = 2
     worker.start()
@@ -229,168 +182,3 @@ def test_the_thread_takes_the_callers_number_of_threads(run: FakeRun) -> None:
         worker.close()
     finally:
         torch.set_num_threads(before)
-
-
-def test_a_stop_leaves_nothing_more_to_compute(run: FakeRun, worker: Worker) -> None:
-    worker.listeners.append(lambda: worker.stop() if len(run.iterates) == 3 else None)
-    worker.start()
-    worker.wait(SOON)
-    assert len(run.iterates) == 3
-    assert run.iterates[-1].status is lsat.Status.STOPPED_BY_USER
-
-
-def test_a_stopped_run_of_a_recipe_evaluates_nothing_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    run = lsat.Run(lsat.Recipe(method=lsat.ProximalGradient(tolerance=0.0)), lsat.datasets.digits())
-    worker = Worker(run, period=0.0)
-    stopped: list[bool] = []
-    late: list[str] = []
-
-    def watched(name: str, original: Callable[..., object]) -> Callable[..., object]:
-        def call(*words: object, **more: object) -> object:
-            late.extend([name] if stopped else [])
-            return original(*words, **more)
-
-        return call
-
-    for name in ("evaluate", "gradient", "training_loss"):
-        monkeypatch.setattr(lsat.Problem, name, watched(name, getattr(lsat.Problem, name)))
-
-    def stop() -> None:
-        if len(run.iterates) == 3:
-            stopped.append(True)
-            worker.stop()
-
-    worker.listeners.append(stop)
-    worker.start()
-    worker.wait(SOON)
-    assert stopped
-    assert late == []
-    assert (len(run.iterates), run.status) == (3, lsat.Status.STOPPED_BY_USER)
-
-
-def test_a_start_while_the_run_is_stopping_is_not_lost(run: FakeRun, worker: Worker) -> None:
-    run.gate.clear()
-    worker.start()
-    until(run.inside.is_set)
-    worker.stop()
-    worker.start()
-    assert worker.activity is Activity.STOPPING
-    run.gate.set()
-    until(lambda: len(run.iterates) > 3)
-    assert run.begun == 2
-    assert run.iterates[0].status is lsat.Status.STOPPED_BY_USER
-    assert worker.activity is Activity.RUNNING
-
-
-def test_a_step_while_the_run_is_stopping_is_not_lost(run: FakeRun, worker: Worker) -> None:
-    run.gate.clear()
-    worker.start()
-    until(run.inside.is_set)
-    worker.stop()
-    worker.step()
-    worker.step()
-    run.gate.set()
-    until(lambda: worker.activity is Activity.PAUSED)
-    assert [iterate.status for iterate in run.iterates] == [lsat.Status.STOPPED_BY_USER, *[lsat.Status.RUNNING] * 2]
-
-
-def test_the_last_of_stop_and_start_counts(run: FakeRun, worker: Worker) -> None:
-    run.gate.clear()
-    worker.start()
-    until(run.inside.is_set)
-    worker.stop()
-    worker.start()
-    worker.stop()
-    run.gate.set()
-    worker.wait(SOON)
-    assert (run.begun, len(run.iterates)) == (1, 1)
-    assert worker.activity is Activity.ENDED
-
-
-def test_a_failure_is_shown_before_a_start_that_came_while_the_run_was_stopping(run: FakeRun, worker: Worker) -> None:
-    run.gate.clear()
-    run.fails_at = 0
-    worker.start()
-    until(run.inside.is_set)
-    worker.stop()
-    worker.start()
-    run.gate.set()
-    with pytest.raises(ArithmeticError):
-        worker.wait(SOON)
-    assert (worker.activity, run.begun) == (Activity.FAILED, 1)
-
-
-def test_a_worker_waits_for_those_before_it(run: FakeRun, worker: Worker) -> None:
-    run.gate.clear()
-    worker.start()
-    until(run.inside.is_set)
-    worker.close(0)
-    later = FakeRun()
-    second = Worker(later, period=0.0, after=[worker.over])
-    reported = threading.Event()
-    second.listeners.append(reported.set)
-    second.start()
-    assert reported.wait(SOON)
-    assert second.activity is Activity.PREPARING
-    second.stop()  # which needs no patience
-    second.wait(SOON)
-    second.start()
-    until(lambda: second.activity is Activity.PREPARING)
-    assert later.begun == 0
-    run.gate.set()
-    until(lambda: later.begun == 1)
-    assert not worker.alive
-    second.close()
-
-
-def test_what_was_closed_does_not_start_again(run: FakeRun, worker: Worker) -> None:
-    worker.close()
-    with pytest.raises(ValueError, match="closed"):
-        worker.start()
-    assert run.begun == 0
-
-
-def test_running_a_cell_again_ends_what_it_began(run: FakeRun) -> None:
-    worker = cells.worker_of(run, ("cell", "first"))
-    last: list[Activity] = []
-    worker.listeners.append(lambda: last.append(worker.activity))
-    worker.start()
-    until(lambda: len(run.iterates) > 0)
-    assert cells.end_stale(("cell", "first")) == []  # one execution may begin two
-    assert cells.end_stale(("another cell", "second")) == []
-    assert cells.end_stale(None) == []
-    assert worker.alive
-    (over,) = cells.end_stale(("cell", "third"))
-    assert over.wait(SOON)
-    assert run.iterates[-1].status.final
-    until(lambda: last[-1] is Activity.ENDED)  # and a view that is still shown somewhere says so
-
-
-def test_a_run_is_never_pulled_by_two(run: FakeRun) -> None:
-    worker = cells.worker_of(run, ("cell", "first"))
-    run.gate.clear()
-    worker.start()
-    until(run.inside.is_set)
-    worker.close(0)
-    again = cells.worker_of(run, ("cell", "second"))
-    assert again is not worker
-    again.start()
-    with pytest.raises(TimeoutError):
-        again.wait(0.3)
-    assert worker.alive
-    assert run.begun == 1
-    run.gate.set()
-    until(lambda: run.begun == 2 and len(run.iterates) > 2)
-    assert [iterate.number for iterate in run.iterates] == list(range(len(run.iterates)))
-    again.close()
-
-
-def test_two_views_of_a_run_share_its_worker(run: FakeRun) -> None:
-    worker = cells.worker_of(run, None)
-    assert cells.worker_of(run, ("cell", "first")) is worker
-    worker.close()
-    assert cells.worker_of(run, None) is not worker  # one that was closed does not come back
-
-
-def test_outside_a_notebook_there_is_no_cell() -> None:
-    assert cells.this_cell() is None
