@@ -1,7 +1,8 @@
-"""Clusters of dask for tests, and what passes between their workers and the process that tunes."""
+"""Clusters of dask for tests, recipes for them, and what passes between their workers and the process that tunes."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,7 @@ import pytest
 import torch
 
 import lsat_explorer as lsat
-from lsat_explorer.engines import DaskRows
+from lsat_explorer.engines import ChunkRows, DaskRows
 from lsat_explorer.engines.by_row import ByRow
 from lsat_explorer.engines.share import packed
 from lsat_explorer.model.cluster import connected
@@ -18,11 +19,42 @@ from lsat_explorer.model.piece import Omega
 
 distributed = pytest.importorskip("distributed", reason="there is no dask.distributed: pip install .[dask]")
 
+GRAPH = lsat.Recipe(
+    featurizer=lsat.Concat(x=lsat.Identity(), one=lsat.Constant()),
+    regularizer=lsat.Stack(ridge=lsat.Ridge(block="x"), smooth=lsat.Smooth(lsat.graphs.grid(8, 8), block="x")),
+)
+FEATURES = lsat.Recipe(
+    featurizer=lsat.Concat(x=lsat.Scale(), near=lsat.KMeansArchetypes(per_class=2), one=lsat.Constant()),
+    regularizer=lsat.Stack(a=lsat.Ridge(block="x"), b=lsat.Ridge(block="near")),
+)
+RECIPES = {
+    "ridge and graph": GRAPH,
+    "features": FEATURES,
+    "row weights": GRAPH.replace(data_weights=lsat.LogWeights()),
+    "row weights and features": FEATURES.replace(data_weights=lsat.LogWeights()),
+    "k-fold": GRAPH.replace(criterion=lsat.KFold(3), data_weights=lsat.LogWeights()),
+    "leave-one-out": GRAPH.replace(criterion=lsat.LeaveOneOut(), data_weights=lsat.LogWeights()),
+    "leave-one-out and features": FEATURES.replace(criterion=lsat.LeaveOneOut(), loss=lsat.SquaredError()),
+    "leave-one-out, features and weights": FEATURES.replace(
+        criterion=lsat.LeaveOneOut(), data_weights=lsat.LogWeights(), loss=lsat.CrossEntropy(temperature=True)
+    ),
+    "generalized cross-validation": GRAPH.replace(criterion=lsat.GCV(), loss=lsat.SquaredError()),
+    "generalized cross-validation and features": FEATURES.replace(criterion=lsat.GCV(), loss=lsat.SquaredError()),
+}
+
 
 def cluster(workers: int = 2) -> Any:
     return distributed.LocalCluster(
         n_workers=workers, threads_per_worker=1, processes=False, dashboard_address="127.0.0.1:0"
     )
+
+
+def two_workers() -> Iterator[lsat.Dask]:
+    """Yield two workers in this process, and let them go."""
+    with cluster() as workers:
+        engine = lsat.Dask(workers)
+        yield engine
+        connected(engine.address).close()
 
 
 def elsewhere(problem: lsat.Problem) -> Omega:
@@ -94,3 +126,22 @@ def received(engine: lsat.Dask) -> int:
         lambda dask_worker: sum(entry["total"] for entry in dask_worker.transfer_incoming_log)
     )
     return sum(logs.values())
+
+
+def same(recipe: lsat.Recipe, engine: lsat.Dask | lsat.Chunks, data: lsat.Data, tolerance: float) -> None:
+    ours, theirs = (lsat.Problem(recipe.replace(engine=each), data) for each in (engine, lsat.Memory()))
+    omega = elsewhere(theirs)
+    here, there = ours.evaluate(omega), theirs.evaluate(omega)
+    kind = DaskRows if isinstance(engine, lsat.Dask) else ChunkRows
+    assert all(isinstance(part.rows, kind) for part in ours.parts)
+    assert here.objective == pytest.approx(there.objective, rel=tolerance)
+    scored = ours.parts[-1].rows.predict(here.moving[-1], here.solutions[-1].theta)
+    expected = theirs.parts[-1].rows.predict(there.moving[-1], there.solutions[-1].theta)
+    torch.testing.assert_close(scored, expected, rtol=0, atol=tolerance)
+    assert here.error == pytest.approx(there.error, rel=tolerance)
+    found, expected = ours.gradient(here), theirs.gradient(there)
+    assert list(found) == list(expected)
+    for name, value in expected.items():
+        torch.testing.assert_close(found[name], value, rtol=0, atol=tolerance * max(1, float(value.abs().max())))
+    torch.testing.assert_close(ours.coefficients(omega)[0], theirs.coefficients(omega)[0], rtol=0, atol=tolerance)
+    assert ours.training_loss(here) == pytest.approx(theirs.training_loss(there), rel=tolerance)
