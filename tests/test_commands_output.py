@@ -13,7 +13,7 @@ import pytest
 
 import lsat_explorer as lsat
 from lsat_explorer.commands.output import say, to_output
-from test_commands_tune import write_recipe
+from tuning import write_recipe
 
 ROWS = "age,size,price\n" + "".join(f"{row % 7},{row % 5},{row % 7 + 2 * (row % 5) + row / 64}\n" for row in range(60))
 PROGRAM = [sys.executable, "-m", "lsat_explorer"]
