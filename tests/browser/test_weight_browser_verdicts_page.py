@@ -7,8 +7,8 @@ from collections.abc import Callable
 import pytest
 
 from lab import Notebook
+from rows_page import BROWSER, SETUP, clean, told, until_shown, until_told
 from test_accessibility import violations
-from test_weight_browser_page import BROWSER, SETUP, clean, told, until_shown, until_told
 
 pytestmark = pytest.mark.browser
 
