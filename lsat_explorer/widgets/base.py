@@ -1,34 +1,20 @@
-"""What every view shares: static files, refusal of unknown settings, a picture for notebooks without a kernel."""
+"""What every view shares: static files, layouts that are closed with it, a picture for notebooks without a kernel."""
 
 from __future__ import annotations
 
 import base64
-import difflib
-import inspect
 import struct
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterator
 from importlib import resources
 from typing import Any
 
 import anywidget
 import ipywidgets
-import traitlets
-from traitlets import HasTraits, TraitError
 
-__all__ = [
-    "NotNone",
-    "OwnLayout",
-    "Pictured",
-    "SettingError",
-    "View",
-    "checked",
-    "error_words",
-    "hear_while_busy",
-    "refuse_unknown",
-    "static",
-    "styles",
-]
+from lsat_explorer.widgets.settings import OnlyKnown, refuse_unknown
+
+__all__ = ["OwnLayout", "Pictured", "View", "error_words", "hear_while_busy", "static", "styles"]
 
 _PNG_WIDTH = slice(16, 20)  # of the IHDR chunk, which is always the first
 _DISPLAY_WIDTH = 1000  # css pixels; pictures are drawn larger so that they stay crisp on dense screens
@@ -76,36 +62,6 @@ def styles(*names: str) -> str:
     return "\n".join(static(name) for name in ("theme.css", *names))
 
 
-def refuse_unknown(cls: type[HasTraits], keywords: Iterable[str]) -> None:
-    """Raise for a keyword that a view does not take, naming the nearest one that it does.
-
-    Widgets accept unknown keywords silently, so a misspelt setting would have no effect and no message.
-
-    Parameters
-    ----------
-    cls : type
-        The view. Its settings are its public traits and the named parameters of its ``__init__``.
-    keywords : iterable of str
-        The keywords that came.
-
-    Raises
-    ------
-    TypeError
-        If one is unknown.
-    """
-    inherited = set(ipywidgets.VBox.class_trait_names()) - {"layout", "tooltip", "tabbable"}
-    traits = {name for name in cls.class_trait_names() if not name.startswith("_")} - inherited
-    named = (inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY)
-    parameters = {p.name for p in inspect.signature(cls.__init__).parameters.values() if p.kind in named} - {"self"}
-    known = sorted(traits | parameters)
-    for keyword in keywords:
-        if keyword in known:
-            continue
-        near = difflib.get_close_matches(keyword, known, n=1, cutoff=0.5)
-        advice = f"did you mean {near[0]!r}?" if near else f"it takes {', '.join(known)}."
-        raise TypeError(f"{cls.__name__} has no setting {keyword!r}: {advice}")
-
-
 def error_words(error: BaseException) -> str:
     """Return an error as a page shows it: the sentence of one of ours, with its kind where it is another."""
     return str(error) if isinstance(error, ValueError) else f"{type(error).__name__}: {error}"
@@ -125,24 +81,6 @@ def hear_while_busy(comm: Any) -> None:
     """
     if hasattr(comm, "_reply_subshell_for"):
         comm._reply_subshell_for = lambda _data, subshell: subshell
-
-
-class SettingError(TraitError, ValueError):
-    """A value that a view cannot take: a ValueError for the user, rolled back by the widget if a page sent it."""
-
-
-def checked(value: Callable[[], Any]) -> Any:
-    """Return what a function gives; what it refuses is refused as a setting, so that a trait keeps its value."""
-    try:
-        return value()
-    except ValueError as error:
-        raise SettingError(str(error)) from error
-
-
-class NotNone(traitlets.Any):
-    """Any value that the view's own validator takes. `traitlets.Any` lets None pass without asking it."""
-
-    allow_none = False
 
 
 class OwnLayout:
@@ -176,7 +114,7 @@ def _boxes(view: Any) -> Iterator[ipywidgets.Box]:
             yield from _boxes(child)
 
 
-class View(OwnLayout, anywidget.AnyWidget):
+class View(OnlyKnown, OwnLayout, anywidget.AnyWidget):
     """A hand-made widget over one domain object: refuses settings that it does not know.
 
     Parameters
@@ -187,7 +125,7 @@ class View(OwnLayout, anywidget.AnyWidget):
     Raises
     ------
     TypeError
-        For an unknown setting; the message names the nearest known one.
+        For an unknown setting, also one that is assigned; the message names the nearest known one.
     """
 
     def __init__(self, **settings: Any) -> None:

@@ -10,8 +10,9 @@ import traitlets
 from lsat_explorer.model.cluster import page_of
 from lsat_explorer.model.engines import Dask
 from lsat_explorer.model.recipe import Recipe
-from lsat_explorer.widgets.base import SettingError, View
+from lsat_explorer.widgets.base import View
 from lsat_explorer.widgets.facts import SHORT_OF_GOAL, TONES, iterate_words, seconds_to_go, standing
+from lsat_explorer.widgets.settings import SettingError
 from lsat_explorer.widgets.shown import looks, script
 from lsat_explorer.widgets.worker import Activity, Worker
 

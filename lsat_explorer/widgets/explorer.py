@@ -11,20 +11,22 @@ import traitlets
 from lsat_explorer.model.prepared import Featurizer
 from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.model.regularizers import Regularizer
-from lsat_explorer.widgets.base import refuse_unknown
 from lsat_explorer.widgets.cells import namespace
 from lsat_explorer.widgets.code_view import cell_source
 from lsat_explorer.widgets.controls import COMMANDS
-from lsat_explorer.widgets.facts import extremes, facts, known, tolerance
-from lsat_explorer.widgets.history import history
+from lsat_explorer.widgets.facts import facts, known
 from lsat_explorer.widgets.hyper_sliders import HyperSliders
 from lsat_explorer.widgets.last_look import LastLook
 from lsat_explorer.widgets.live_tuner import LiveTuner
 from lsat_explorer.widgets.panels import Heading
 from lsat_explorer.widgets.recipe_panel import RecipePanel
 from lsat_explorer.widgets.restoring import Restoring
+from lsat_explorer.widgets.run_list import RunList
+from lsat_explorer.widgets.run_table import RunTable
+from lsat_explorer.widgets.settings import OnlyKnown, refuse_unknown
 from lsat_explorer.widgets.shown import Shown
 from lsat_explorer.widgets.steered import run_of
+from lsat_explorer.widgets.stills import run_picture
 from lsat_explorer.widgets.weight_browser import WeightBrowser
 from lsat_explorer.widgets.worker import Activity
 
@@ -33,7 +35,7 @@ __all__ = ["Explorer"]
 _PERIOD = 1.0  # seconds between two looks at the rows' weights while the run goes on
 
 
-class Explorer(Restoring, Shown, ipywidgets.VBox):
+class Explorer(OnlyKnown, Restoring, Shown, ipywidgets.VBox):
     """Assemble, tune and look: the whole of least squares auto-tuning on one page.
 
     Parameters
@@ -76,6 +78,14 @@ class Explorer(Restoring, Shown, ipywidgets.VBox):
     >>> explorer.wait(timeout=60)  # doctest: +SKIP
     >>> explorer.model.predict(X)  # doctest: +SKIP
     """
+
+    sliders: HyperSliders
+    heading: Heading
+    panel: RecipePanel
+    last_look: LastLook
+    runs: RunList
+    table: RunTable
+    browser: WeightBrowser
 
     _complete = False
 
@@ -242,18 +252,8 @@ class Explorer(Restoring, Shown, ipywidgets.VBox):
 
     def picture(self) -> bytes:
         """Return curves, numbers and the lightest and heaviest rows as a PNG."""
-        from lsat_explorer.plots import explorer_picture
-
-        images, captions = extremes(self.data, self.run)
-        return explorer_picture(
-            history(self.run.iterates),
-            tolerance(self.recipe),
-            images,
-            captions,
-            self.tuner.controls.sentence,
-            " · ".join(["Explorer", *self.heading.facts]),
-            groups=("Lightest", "Heaviest") if images is not None else (),
-        )
+        title = " · ".join(["Explorer", *self.heading.facts])
+        return run_picture(self.run, self.recipe, self.tuner.controls.sentence, title)
 
     def sentence(self) -> str:
         """Return what the view is."""

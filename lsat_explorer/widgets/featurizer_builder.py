@@ -14,7 +14,7 @@ from lsat_explorer.data import Data
 from lsat_explorer.model.hyper_penalties import Frozen
 from lsat_explorer.model.prepared import Featurizer
 from lsat_explorer.model.recipe import Recipe
-from lsat_explorer.widgets.base import NotNone, SettingError, View
+from lsat_explorer.widgets.base import View
 from lsat_explorer.widgets.featurizer_assembly import Assembly
 from lsat_explorer.widgets.featurizer_draft import Path, Step, built, kept_held, names_held, step_of, with_held
 from lsat_explorer.widgets.featurizer_fields import kinds
@@ -23,6 +23,7 @@ from lsat_explorer.widgets.featurizer_trial import Trial, Trials, Tried
 from lsat_explorer.widgets.featurizer_words import as_code, check_names, held_by, page, width_at
 from lsat_explorer.widgets.latest import Latest
 from lsat_explorer.widgets.rows import name_of
+from lsat_explorer.widgets.settings import NotNone, SettingError
 from lsat_explorer.widgets.shown import Shown, looks, script
 from lsat_explorer.widgets.worker import Activity
 
@@ -75,6 +76,8 @@ class FeaturizerBuilder(Shown, View):
 
     _esm = script("featurizer_plots.js", "featurizer_controls.js", "featurizer_tree.js", "featurizer_builder.js")
     _css = looks("featurizer_builder.css")
+
+    data: Data
 
     featurizer = NotNone()
     held = NotNone()

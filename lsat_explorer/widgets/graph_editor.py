@@ -16,10 +16,11 @@ from lsat_explorer.model.graph import Graph
 from lsat_explorer.model.piece import source as source_of
 from lsat_explorer.model.regularizers import Stack
 from lsat_explorer.widgets import graph_view
-from lsat_explorer.widgets.base import NotNone, View, checked
+from lsat_explorer.widgets.base import View
 from lsat_explorer.widgets.graph_effect import Preview
 from lsat_explorer.widgets.graph_session import GraphSession, rows_or_none, usual_graph
 from lsat_explorer.widgets.graph_set import GraphSet
+from lsat_explorer.widgets.settings import NotNone, checked
 from lsat_explorer.widgets.shown import Shown, looks, script
 
 __all__ = ["GraphEditor"]
@@ -132,8 +133,7 @@ class GraphEditor(Shown, View):
 
     @graphs.setter
     def graphs(self, graphs: Mapping[str, Graph]) -> None:
-        wanted = GraphSet.of(graphs).graphs  # one sentence for all that is no graphs by name
-        self._replace(self._session.state.with_graphs(wanted), "graphs set in Python")
+        self._replace(self._session.state.with_graphs(GraphSet.of(graphs).graphs), "graphs set in Python")
 
     @traitlets.validate("regularizer")
     def _check_regularizer(self, proposal: Any) -> Stack:

@@ -53,6 +53,8 @@ class HyperSliders(Shown, View):
     _esm = script("hyper_sliders.js")
     _css = looks("hyper_sliders.css")
 
+    run: Any
+
     recipe = traitlets.Instance(Recipe)
     values = traitlets.Dict().tag(sync=True)
     group = traitlets.Enum(["", "penalties", "loss", "method", "none"], "").tag(sync=True)

@@ -40,6 +40,8 @@ class LastLook(View):
     _esm = script("last_look.js")
     _css = looks("last_look.css")
 
+    looked: Callable[[], None]
+
     result = traitlets.Unicode("").tag(sync=True)
     count = traitlets.Int(0).tag(sync=True)
     reason = traitlets.Unicode("").tag(sync=True)  # why one cannot look now
@@ -49,7 +51,7 @@ class LastLook(View):
 
     def __init__(self, **settings: Any) -> None:
         self._run: Any = None
-        self.looked: Callable[[], None] = lambda: None
+        self.looked = lambda: None
         # ω that was tested, what came out in words, and the iterate with its loss
         self._results: WeakKeyDictionary[Any, tuple[Any, str, tuple[int, float]]] = WeakKeyDictionary()
         super().__init__(**settings)

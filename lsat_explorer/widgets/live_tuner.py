@@ -9,7 +9,6 @@ from typing import Any
 import ipywidgets
 
 from lsat_explorer.model.recipe import Recipe
-from lsat_explorer.widgets.base import refuse_unknown
 from lsat_explorer.widgets.cells import end_stale, this_cell
 from lsat_explorer.widgets.controls import COMMANDS, Controls
 from lsat_explorer.widgets.facts import devices, tolerance
@@ -17,6 +16,7 @@ from lsat_explorer.widgets.history import history
 from lsat_explorer.widgets.live_curves import LiveCurves
 from lsat_explorer.widgets.run_list import RunList, looked_at
 from lsat_explorer.widgets.run_table import RunTable
+from lsat_explorer.widgets.settings import OnlyKnown, refuse_unknown
 from lsat_explorer.widgets.shown import Shown
 from lsat_explorer.widgets.steered import Steered, run_of
 from lsat_explorer.widgets.threads import release_team
@@ -25,7 +25,7 @@ from lsat_explorer.widgets.worker import Activity
 __all__ = ["LiveTuner"]
 
 
-class LiveTuner(Steered, Shown, ipywidgets.VBox):
+class LiveTuner(OnlyKnown, Steered, Shown, ipywidgets.VBox):
     """Watch a run and steer it: validation loss, step size, stopping residual, every run so far.
 
     A click on a point of the curve marks an iterate: `branch` goes on from there as another run.
@@ -73,6 +73,14 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
     >>> tuner.wait(timeout=60)  # doctest: +SKIP
     """
 
+    plot: Any
+    controls: Controls
+    runs: RunList
+    table: RunTable
+    trouble: Callable[[], str]
+    look_of: Callable[[Any], tuple[int, float] | None]
+    listeners: list[Callable[[Activity], None]]
+
     _shown: Any = None  # another run than the one that is steered
     _complained = ""
 
@@ -80,9 +88,9 @@ class LiveTuner(Steered, Shown, ipywidgets.VBox):
         refuse_unknown(type(self), settings)
         run = run_of(source, recipe, type(self).__name__)
         self._wording = threading.Lock()
-        self.listeners: list[Callable[[Activity], None]] = []
-        self.trouble: Callable[[], str] = lambda: getattr(self.run, "unsaved", "")
-        self.look_of: Callable[[Any], tuple[int, float] | None] = lambda _run: None
+        self.listeners = []
+        self.trouble = lambda: getattr(self.run, "unsaved", "")
+        self.look_of = lambda _run: None
         self._cell = this_cell()
         self._curves = LiveCurves(self._click)
         self.plot = self._curves.figure

@@ -26,6 +26,7 @@ from lsat_explorer.widgets.fitting_pieces import (
     with_weight,
 )
 from lsat_explorer.widgets.hyper_sliders import HyperSliders
+from lsat_explorer.widgets.settings import OnlyKnown
 from lsat_explorer.widgets.shown import looks, script
 from lsat_explorer.widgets.threads import begun
 
@@ -59,7 +60,7 @@ class Tabs(View):
     problem = traitlets.Unicode("").tag(sync=True)  # what does not go together
 
 
-class RecipePanel(OwnLayout, ipywidgets.VBox):
+class RecipePanel(OnlyKnown, OwnLayout, ipywidgets.VBox):
     """A recipe to assemble by hand or as text; every way of changing it ends in one call.
 
     Parameters
@@ -87,12 +88,20 @@ class RecipePanel(OwnLayout, ipywidgets.VBox):
     >>> panel.edit("Features")  # doctest: +SKIP
     """
 
+    data: Data
+    recipe: Recipe
+    tabs: Tabs
+    sliders: HyperSliders
+    code: CodeView
+    featurizer_builder: FeaturizerBuilder | None
+    graph_editor: GraphEditor | None
+
     def __init__(self, data: Data, recipe: Recipe, sliders: HyperSliders, change: Callable[[Recipe], None]) -> None:
         self.data = data
         self.recipe = self._shown = recipe
         self.tabs, self.sliders, self.code = Tabs(), sliders, CodeView(recipe, change)
-        self.featurizer_builder: FeaturizerBuilder | None = None
-        self.graph_editor: GraphEditor | None = None
+        self.featurizer_builder = None
+        self.graph_editor = None
         self._change = change
         # in the browser, so that tabs turn while the kernel is busy
         self._turning = [

@@ -9,11 +9,11 @@ import numpy as np
 import traitlets
 
 from lsat_explorer.data.on_disk import RowsApart
-from lsat_explorer.widgets.base import NotNone, SettingError, checked, refuse_unknown
 from lsat_explorer.widgets.row_filters import check_ends
 from lsat_explorer.widgets.row_fits import can_judge, can_predict
 from lsat_explorer.widgets.row_tiles import PARTS, RowTiles, plain
 from lsat_explorer.widgets.rows import EXPLAINED, PREDICTED, Browsable, Order, Page, name_of, order_of
+from lsat_explorer.widgets.settings import NotNone, SettingError, checked
 
 __all__ = ["RowChoice"]
 
@@ -47,11 +47,6 @@ class RowChoice(traitlets.HasTraits):
     _folded = traitlets.Bool(True).tag(sync=True)  # whether the confusion matrix is out of sight
 
     _tiles: RowTiles
-
-    def __setattr__(self, name: str, value: Any) -> None:
-        if not name.startswith("_") and not hasattr(type(self), name):  # a misspelt setting would do nothing
-            refuse_unknown(type(self), [name])
-        super().__setattr__(name, value)
 
     @property
     def page_size(self) -> int:

@@ -14,11 +14,12 @@ import traitlets
 
 from lsat_explorer.data import Data
 from lsat_explorer.verdicts import KINDS, Verdict, Verdicts
-from lsat_explorer.widgets.base import SettingError, error_words
+from lsat_explorer.widgets.base import error_words
 from lsat_explorer.widgets.row_columns import Doubts
 from lsat_explorer.widgets.row_resolve import Changes, changes_of
 from lsat_explorer.widgets.row_tiles import RowTiles, plain
 from lsat_explorer.widgets.rows import name_of
+from lsat_explorer.widgets.settings import SettingError
 
 __all__ = ["FILTERS", "RowVerdicts", "marked", "open_verdicts", "passing", "usual_path"]
 

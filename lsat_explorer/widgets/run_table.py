@@ -35,6 +35,8 @@ class RunTable(View):
     _esm = script("runs.js")
     _css = looks("runs.css")
 
+    runs: RunList
+
     rows: traitlets.List[Any] = traitlets.List().tag(sync=True)
     chosen = traitlets.Int(0).tag(sync=True)
     error_name = traitlets.Unicode("Validation error").tag(sync=True)

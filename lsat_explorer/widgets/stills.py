@@ -4,12 +4,16 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from typing import Any
 
+from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.plots.curves import number_text
 from lsat_explorer.plots.sheet import ACCENT, LINE, MUTED, Sheet, bare, write
+from lsat_explorer.widgets.facts import extremes, tolerance
+from lsat_explorer.widgets.history import history
 from lsat_explorer.widgets.knobs import Knob
 
-__all__ = ["sliders_picture"]
+__all__ = ["run_picture", "sliders_picture"]
 
 _ROW = 0.32  # inches
 
@@ -44,6 +48,30 @@ def sliders_picture(knobs: Sequence[Knob]) -> bytes:
         axes.plot([at], [y], "o", color=ACCENT, markersize=8)
         write(axes, 5.85 / 6, 1 - y / height, number_text(knob.value), va="center", ha="right")
     return sheet.png()
+
+
+def run_picture(run: Any, recipe: Recipe, sentence: str, title: str) -> bytes:
+    """Draw the curves of a run with its lightest and heaviest rows, where they are images.
+
+    Parameters
+    ----------
+    run : Run
+        What to draw.
+    recipe : Recipe
+        Whose tolerance is drawn.
+    sentence, title : str
+        What is said of the run, and above it.
+
+    Returns
+    -------
+    bytes
+        A PNG.
+    """
+    from lsat_explorer.plots import explorer_picture
+
+    images, captions = extremes(run.data, run)
+    groups = ("Lightest", "Heaviest") if images is not None else ()
+    return explorer_picture(history(run.iterates), tolerance(recipe), images, captions, sentence, title, groups=groups)
 
 
 def _share(knob: Knob) -> float:
