@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from scipy import sparse
 
-from .piece import REGISTRY, Piece, nearest
+from .piece import Piece, nearest, register
 
 if TYPE_CHECKING:
     import networkx
@@ -24,6 +24,7 @@ PRESETS: dict[str, Callable[..., Graph]] = {}
 """Functions of plain arguments that make a graph: it is then written as their call."""
 
 
+@register
 @dataclass(frozen=True, init=False, eq=False, repr=False)
 class Graph(Piece):
     """An undirected graph on ``n`` features, without self-loops, each edge once.
@@ -164,9 +165,6 @@ class Graph(Piece):
             return PRESETS[value["preset"]](*value.get("arguments", ()), **value.get("options", {}))
         except (TypeError, ValueError) as error:
             raise ValueError(f"{where}: {error}") from error
-
-
-REGISTRY["Graph"] = Graph
 
 
 def _numbered(edges: Any, names: tuple[str, ...] | None) -> Any:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import math
 from collections.abc import Callable, Iterable, Mapping
@@ -12,6 +11,8 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 import torch
 from torch import Tensor
+
+from .arguments import nearest, with_words
 
 __all__ = [
     "Omega",
@@ -42,7 +43,7 @@ _PieceType = TypeVar("_PieceType", bound="type[Piece]")
 def register(kind: _PieceType) -> _PieceType:
     """Put a kind of piece in the registry."""
     REGISTRY[kind.__name__] = kind
-    return kind
+    return with_words(kind)
 
 
 class Piece:
@@ -212,13 +213,6 @@ def decode(value: Any, where: str) -> Any:
     if kind is None:
         raise ValueError(f"{where}: unknown type {value['type']!r}{nearest(value['type'], REGISTRY)}")
     return kind.from_dict({key: item for key, item in value.items() if key != "type"}, where)
-
-
-def nearest(name: Any, known: Iterable[str]) -> str:
-    """Return the end of an error sentence that offers the nearest known name, or all of them."""
-    names = list(known)
-    close = difflib.get_close_matches(str(name), names, n=1)
-    return f": did you mean {close[0]!r}?" if close else f": expected one of {', '.join(names) or 'none'}."
 
 
 def number(value: Any, name: str, *, low: float = -math.inf, high: float = math.inf) -> float:

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
+from .arguments import with_words
 from .choices import Criterion, EarlyStopping, Method, registered
 from .data_weights import DataWeights
 from .engines import Chunks, Dask, Engine, Memory
@@ -23,6 +24,7 @@ FORMAT = 1
 _MAX_TEXT = 64 * 2**20
 
 
+@with_words
 @dataclass(frozen=True, repr=False)
 class Recipe(Piece):
     """Every choice: what is fitted, what is tuned and how. ``Recipe()`` alone is sensible for any table.
