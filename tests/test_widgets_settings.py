@@ -109,3 +109,58 @@ def test_a_subclass_of_a_users_has_what_it_declares_too(run: lsat.Run) -> None:
     with pytest.raises(TypeError, match="Mine has no setting 'ratng': did you mean 'rating'"):
         mine.ratng = 3
     mine.close()
+
+
+@pytest.mark.parametrize(
+    ("name", "trait", "value", "said"),
+    [
+        ("WeightBrowser", "part", "train", r"part is 'train': did you mean 'training'\?"),
+        ("WeightBrowser", "part", 3, "part is 3: expected one of training, validation, test"),
+        ("WeightBrowser", "verdict", "kept", r"verdict is 'kept': did you mean 'keep'\?"),
+        ("WeightBrowser", "page", "x", "page is 'x', expected a whole number; give its number from 1"),
+        ("WeightBrowser", "order", 3, "order is 3, expected text; give a name such as 'lightest' or '-loss'"),
+        ("WeightBrowser", "layout", 3, "layout is 3, expected a Layout; give one"),
+        (
+            "FeaturizerBuilder",
+            "column",
+            "ash",
+            r"column is 'ash', expected a whole number; give its place .*index\(name\)",
+        ),
+        ("FeaturizerBuilder", "row", list(range(99)), "row is a list, expected a whole number; give its place from 0"),
+        ("GraphEditor", "graph", None, "graph is None, expected a Graph; give one"),
+        ("HyperSliders", "recipe", "mine", "recipe is 'mine', expected a Recipe; give one"),
+        ("HyperSliders", "group", "methods", r"group is 'methods': did you mean 'method'\?"),
+        ("LiveTuner", "layout", "wide", "layout is 'wide', expected a Layout; give one"),
+    ],
+)
+def test_a_value_of_another_kind_is_refused_in_our_words(
+    name: str, trait: str, value: Any, said: str, run: lsat.Run
+) -> None:
+    view = MAKE[name](run)
+    before = getattr(view, trait)
+    with pytest.raises(ValueError, match=f"^{said}"):
+        setattr(view, trait, value)
+    assert getattr(view, trait) is before
+    view.close()
+
+
+def test_a_view_that_is_made_with_a_value_of_another_kind_says_the_same(run: lsat.Run) -> None:
+    with pytest.raises(ValueError, match=r"^part is 'train': did you mean 'training'"):
+        widgets.WeightBrowser(run, part="train", verdicts=lsat.Verdicts())
+    with pytest.raises(ValueError, match=r"^column is 'ash', expected a whole number"):
+        widgets.FeaturizerBuilder(run.data, column="ash")
+    with pytest.raises(ValueError, match=r"^group is 'methods': did you mean 'method'"):
+        widgets.HyperSliders(run, group="methods")
+
+
+def test_what_follows_a_trait_keeps_the_words_of_its_own(run: lsat.Run) -> None:
+    class Follower(OnlyKnown, traitlets.HasTraits):
+        led = traitlets.Int(0)
+        follows = traitlets.Int(0)
+
+        @traitlets.observe("led")
+        def _follow(self, change: Any) -> None:
+            raise traitlets.TraitError("the follower is stuck")
+
+    with pytest.raises(traitlets.TraitError, match=r"^the follower is stuck$"):
+        Follower().led = 3

@@ -81,8 +81,8 @@ class FeaturizerBuilder(Shown, View):
 
     featurizer = NotNone()
     held = NotNone()
-    column = traitlets.Int(0).tag(sync=True)
-    row = traitlets.Int(0).tag(sync=True)
+    column = traitlets.Int(0, help="give its place from 0, such as data.feature_names.index(name)").tag(sync=True)
+    row = traitlets.Int(0, help="give its place from 0").tag(sync=True)
 
     _draft = traitlets.Unicode("").tag(sync=True)  # the tree as text, which may be wrong where the featurizer is not
     _chosen: traitlets.List[int] = traitlets.List(traitlets.Int()).tag(sync=True)

@@ -30,11 +30,11 @@ class RowChoice(traitlets.HasTraits):
 
     run = NotNone()
     part = traitlets.Enum(list(PARTS), "training").tag(sync=True)
-    order = traitlets.Unicode("lightest").tag(sync=True)
+    order = traitlets.Unicode("lightest", help="give a name such as 'lightest' or '-loss'").tag(sync=True)
     label = traitlets.Any(None, allow_none=True)
     confusion = traitlets.Any(None, allow_none=True)
     weights = traitlets.Any(None, allow_none=True)
-    page = traitlets.Int(1).tag(sync=True)
+    page = traitlets.Int(1, help="give its number from 1").tag(sync=True)
     selected = NotNone()
 
     _size = traitlets.Int(20).tag(sync=True)

@@ -9,10 +9,19 @@ from typing import Any
 
 import ipywidgets
 import traitlets
-from traitlets import HasTraits, TraitError
+from traitlets import HasTraits, TraitError, TraitType
+
+from lsat_explorer.model.piece import nearest
 
 __all__ = ["NotNone", "OnlyKnown", "SettingError", "checked", "refuse_unknown"]
 
+_KINDS: tuple[tuple[Any, str], ...] = (
+    (traitlets.Bool, "True or False"),
+    (traitlets.Int, "a whole number"),
+    (traitlets.Float, "a number"),
+    (traitlets.Unicode, "text"),
+)
+_LONGEST = 60  # letters of a value that is told
 _OF_EVERY_WIDGET = set(ipywidgets.VBox.class_trait_names()) - {"layout", "tooltip", "tabbable"}
 
 
@@ -41,10 +50,14 @@ class OnlyKnown:
     an annotation alone, as in ``note: str``. Names that begin with an underscore are free. A subclass declares its own
     in the same ways. Put the mixin before the widget class.
 
+    What a trait says to a value of another kind is said in words of ours; its ``help`` says what to do.
+
     Raises
     ------
     TypeError
         Where another attribute is set; the message names the nearest one.
+    SettingError
+        Where a trait gets a value of another kind.
 
     Examples
     --------
@@ -62,7 +75,37 @@ class OnlyKnown:
         cls = type(self)
         if not name.startswith("_") and not hasattr(cls, name) and name not in _annotated(cls):
             raise _unknown(cls, name, _traits(cls) | _annotated(cls) | _settable(cls))
-        super().__setattr__(name, value)
+        try:
+            super().__setattr__(name, value)
+        except SettingError:
+            raise
+        except TraitError as error:
+            words = _misfit(getattr(cls, name, None), self, name, value)
+            if not words:  # of another trait, which follows this one
+                raise
+            raise SettingError(words) from error
+
+
+def _misfit(trait: Any, view: Any, name: str, value: Any) -> str:
+    """Return what a trait has against the kind of a value, empty where it has nothing."""
+    validate = getattr(trait, "validate", None)  # not every trait is particular
+    if not isinstance(trait, TraitType) or validate is None:
+        return ""
+    try:
+        validate(view, value)
+    except TraitError:
+        told = repr(value)
+        came = told if len(told) <= _LONGEST and told.isprintable() else f"a {type(value).__name__}"
+        if isinstance(trait, traitlets.Enum):
+            return f"{name} is {came}{nearest(value, filter(None, trait.values or ()))}"
+        return f"{name} is {came}, expected {_kind(trait)}; {trait.help or 'give one'}"
+    return ""
+
+
+def _kind(trait: Any) -> str:
+    if isinstance(trait, traitlets.Instance):
+        return f"a {getattr(trait.klass, '__name__', trait.klass)}"
+    return next((words for kind, words in _KINDS if isinstance(trait, kind)), str(trait.info()))
 
 
 def refuse_unknown(cls: type[HasTraits], keywords: Iterable[str]) -> None:
