@@ -210,9 +210,8 @@ def test_case_12_labels_are_shown_as_they_came_and_others_refused_by_name(names:
     assert set(told(browser, "_shown")["labels"]) == set(map(str, names))
     browser._handle_custom_msg({"do": "verdict", "kind": "relabel", "position": 3, "to": 2}, [])
     assert told(browser, "_judged")["problem"] == "class 2 does not exist: the data has 2"
-    browser.verdicts.relabel(3, "unknown")
-    with pytest.raises(ValueError, match="unknown"):
-        browser.verdicts.applied(browser.run.data)
+    with pytest.raises(ValueError, match="the class 'unknown', which is unknown: give one of"):
+        browser.verdicts.relabel(3, "unknown")
     browser.close()
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -21,14 +21,39 @@ from .verdict import Verdict
 if TYPE_CHECKING:
     import pandas
 
-__all__ = ["applied", "missing", "relabelled", "table", "weights"]
+__all__ = ["applied", "missing", "refuse_no_data", "refuse_unknown", "relabelled", "table", "weights"]
 
 Given = Mapping[Row, Verdict]
 
 
-def _places(data: Data) -> dict[Any, int]:
+def refuse_no_data(data: Any) -> None:
+    """Refuse what is no Data."""
     if not isinstance(data, Data):
         raise ValueError(f"data is a {type(data).__name__}, expected Data: use lsat.Data.from_arrays(X, y).")
+
+
+def refuse_unknown(given: Mapping[Row, Verdict | None], known: Sequence[Data]) -> None:
+    """Refuse the first new label that none of some data has; where there are no data, any is taken."""
+    labels: dict[str, tuple[Row, Any]] = {}
+    for row, verdict in given.items():
+        if verdict is not None and verdict.kind == "relabel":
+            labels.setdefault(repr(verdict.to), (row, verdict.to))  # of which True and 1 are two
+    for row, label in labels.values():
+        problems = [problem for data in known if (problem := _problem(data, row, label)) is not None]
+        if problems and len(problems) == len(known):
+            raise problems[-1]
+
+
+def _problem(data: Data, row: Row, label: Any) -> ValueError | None:
+    try:
+        target_of(data, row, label)
+    except ValueError as error:
+        return error
+    return None
+
+
+def _places(data: Data) -> dict[Any, int]:
+    refuse_no_data(data)
     return {name: place for place, name in enumerate(data.train.rows.tolist())}
 
 

@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import ref
 
 import numpy as np
 
@@ -60,6 +61,7 @@ class Verdicts(Mapping[Row, Verdict]):
     def __init__(self, path: str | os.PathLike[str] | None = None) -> None:
         # A later change of the working folder, or a link in the file's place, does not move the file.
         self._store = Store(None if path is None else Path(path).expanduser().resolve())
+        self._about: tuple[ref[Data], ...] = ()
 
     @property
     def path(self) -> Path | None:
@@ -70,6 +72,25 @@ class Verdicts(Mapping[Row, Verdict]):
     def problem(self) -> str:
         """Why the last change is in memory alone; empty where it is saved. The next change tries again."""
         return self._store.problem
+
+    def about(self, data: Data) -> None:
+        """Have `relabel` refuse at once what is no label of some data.
+
+        Until it is called any label is taken, and judged where the verdicts are applied. Called for several data, those
+        of all of them are taken; data that are gone have no say. `WeightBrowser` calls it for the rows that it shows.
+
+        Examples
+        --------
+        >>> import lsat_explorer as lsat
+        >>> data, verdicts = lsat.datasets.digits(), Verdicts()
+        >>> verdicts.about(data)
+        >>> verdicts.relabel(5, "seven")
+        Traceback (most recent call last):
+        ValueError: relabel gives row 5 the class 'seven', which is unknown: give one of 0, 1, 2, 3, 4, 5, 6, 7, 8, 9.
+        """
+        on_data.refuse_no_data(data)
+        others = tuple(each for each in self._about if each() not in (None, data))
+        self._about = (*others, ref(data))
 
     def keep(self, rows: Any) -> None:
         """Decide that rows are right as they are.
@@ -90,11 +111,20 @@ class Verdicts(Mapping[Row, Verdict]):
             By the user's own names. A dict is one change, to be taken back as one.
         to : label
             A class, or in regression a number, a tuple of them for several outputs; left out with a dict.
+
+        Raises
+        ------
+        ValueError
+            When a label is none, or none of the data that the verdicts are `about`.
         """
         if isinstance(rows, Mapping) and to is not None:
             raise ValueError(f"relabel got a dict of labels and the label {shown(to)} beside it: give one of them.")
         labels = rows if isinstance(rows, Mapping) else dict.fromkeys(row_names(rows), to)
-        self._store.decide({row: Verdict("relabel", to) for name, to in labels.items() for row in row_names(name)})
+        decided: dict[Row, Verdict | None] = {
+            row: Verdict("relabel", to) for name, to in labels.items() for row in row_names(name)
+        }
+        on_data.refuse_unknown(decided, [data for each in self._about if (data := each()) is not None])
+        self._store.decide(decided)
 
     def drop(self, rows: Any) -> None:
         """Decide that rows are left out."""

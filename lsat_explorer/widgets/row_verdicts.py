@@ -60,14 +60,18 @@ def open_verdicts(given: Any, data: Data) -> tuple[Verdicts, str]:
     ValueError, OSError
         When a path was given and its file cannot be read.
     """
+    problem = ""
     if isinstance(given, Verdicts):
-        return given, ""
-    if given is not None:
-        return _of_file(Path(given)), ""
-    try:
-        return _of_file(usual_path(data)), ""
-    except (ValueError, OSError) as error:  # a file of somebody else's must not keep the rows from being shown
-        return Verdicts(), f"{error} Until then verdicts are kept in memory alone."
+        verdicts = given
+    elif given is not None:
+        verdicts = _of_file(Path(given))
+    else:
+        try:
+            verdicts = _of_file(usual_path(data))
+        except (ValueError, OSError) as error:  # a file of somebody else's must not keep the rows from being shown
+            verdicts, problem = Verdicts(), f"{error} Until then verdicts are kept in memory alone."
+    verdicts.about(data)
+    return verdicts, problem
 
 
 def _of_file(path: Path) -> Verdicts:
