@@ -53,7 +53,7 @@ def test_too_many_values_are_refused_by_those_that_there_are(kind):
         ),
         (lambda: lsat.FixedWeights(1, 2, 3), r"FixedWeights got 3 values, .* write FixedWeights\(\(1, 2, …\)\)\."),
         (lambda: lsat.LogWeights(3), r"LogWeights got 3: it takes nothing, write LogWeights\(\)\."),
-        (lambda: lsat.LogWeights(np.ones(99)), r"LogWeights got a ndarray: it takes nothing"),
+        (lambda: lsat.LogWeights(np.ones(99)), r"LogWeights got a ndarray of 99: it takes nothing"),
         (lambda: lsat.Box(1, 2, 3), r"Box got 3 values, expected at most 2 \(low, high\): give each by its name\."),
         (lambda: lsat.KMeansArchetypes(clusters=3), "KMeansArchetypes has no 'clusters': expected one of per_class, "),
         (lambda: lsat.Recipe(features=lsat.Scale()), "Recipe has no 'features': did you mean 'featurizer'"),

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 
+import numpy as np
 import pytest
+import torch
 
 import lsat_explorer as lsat
 from lsat_explorer.model.losses import Loss
@@ -145,3 +147,29 @@ def test_equal_recipes_are_one_key_in_whatever_order_their_hyper_penalties_stand
     penalties = {"a": lsat.Frozen(), "b": lsat.Box(-1, 1)}
     turned = dict(reversed(penalties.items()))
     assert len({lsat.Recipe(hyper_penalties=penalties), lsat.Recipe(hyper_penalties=turned), lsat.Recipe()}) == 2
+
+
+@pytest.mark.parametrize(
+    ("choices", "message"),
+    [
+        ({"data_weights": np.ones(3)}, r"data_weights is array\(\[1\., 1\., 1\.\]\), .* write FixedWeights\(…\)\."),
+        ({"data_weights": np.ones(500)}, r"data_weights is a ndarray of 500, expected a DataWeights or None: .* Fixed"),
+        ({"data_weights": [1.0] * 500}, r"data_weights is a tuple of 500, .* write FixedWeights\(…\)\."),
+        ({"data_weights": torch.ones(3)}, r"data_weights is tensor.*, .* write FixedWeights\(…\)\."),
+        ({"data_weights": lsat.LogWeights}, r"data_weights is <class .*: write LogWeights\(\)\."),
+        ({"data_weights": 3}, r"data_weights is 3, .*: one of LogWeights, FixedWeights, "),
+        ({"loss": lsat.CrossEntropy}, r"loss is <class .*>, expected a Loss or None: write CrossEntropy\(\)\."),
+        ({"loss": "cross_entropy"}, r"loss is 'cross_entropy', .*: write CrossEntropy\(\)\."),
+        ({"method": "lbfgs"}, r"method is 'lbfgs', expected a Method: write LBFGS\(\)\."),
+        ({"regularizer": 1e-3}, r"regularizer is 0\.001, expected a Regularizer: one of Ridge, "),
+        ({"featurizer": lsat.Ridge()}, r"featurizer is Ridge\(\), expected a Featurizer: one of .*Scale"),
+        ({"early_stopping": 3}, r"early_stopping is 3, expected an EarlyStopping or None: write EarlyStopping\(\)\."),
+        ({"hyper_penalties": [3] * 500}, "hyper_penalties is a tuple of 500, expected a dict"),
+    ],
+    ids=lambda each: next(iter(each)) if isinstance(each, dict) else each[:20],
+)
+def test_what_is_no_piece_is_answered_by_the_piece_to_give(choices, message):
+    with pytest.raises(ValueError, match=f"^Recipe: {message}") as told:
+        lsat.Recipe(**choices)
+    assert "\n" not in str(told.value)
+    assert len(str(told.value)) < 300

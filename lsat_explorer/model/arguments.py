@@ -5,11 +5,11 @@ from __future__ import annotations
 import difflib
 import functools
 import inspect
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sized
 from dataclasses import fields, is_dataclass
 from typing import Any, TypeVar
 
-__all__ = ["nearest", "with_words"]
+__all__ = ["nearest", "told", "with_words"]
 
 _Kind = TypeVar("_Kind", bound=type)
 _LONGEST = 60  # letters of a value that is told
@@ -20,6 +20,15 @@ def nearest(name: Any, known: Iterable[str]) -> str:
     names = list(known)
     close = difflib.get_close_matches(str(name), names, n=1)
     return f": did you mean {close[0]!r}?" if close else f": expected one of {', '.join(names) or 'none'}."
+
+
+def told(value: Any) -> str:
+    """Return a value as an error tells it: its code where that is short, else what it is."""
+    text = repr(value)
+    if len(text) <= _LONGEST and text.isprintable():
+        return text
+    count = f" of {len(value):,}" if isinstance(value, Sized) and getattr(value, "shape", True) else ""
+    return f"a {type(value).__name__}{count}"
 
 
 def with_words(kind: _Kind) -> _Kind:
@@ -52,18 +61,13 @@ def _refused(kind: type, signature: inspect.Signature, given: tuple[Any, ...], n
         return f"{kind.__name__} has no {unknown[0]!r}{advice}"
     if len(given) <= len(places) or inspect.Parameter.VAR_POSITIONAL in kinds:
         return ""
-    came = _told(given[0]) if len(given) == 1 else f"{len(given):,} values"
+    came = told(given[0]) if len(given) == 1 else f"{len(given):,} values"
     if not places:
         return f"{kind.__name__} got {came}: it takes nothing, write {kind.__name__}()."
     if len(places) == 1 and _holds_several(kind, places[0]):
-        values = ", ".join(map(_told, given[:2])) + (", …" if len(given) > 2 else "")
+        values = ", ".join(map(told, given[:2])) + (", …" if len(given) > 2 else "")
         return f"{kind.__name__} got {came}, expected a tuple of them: write {kind.__name__}(({values}))."
     return f"{kind.__name__} got {came}, expected at most {len(places)} ({', '.join(places)}): give each by its name."
-
-
-def _told(value: Any) -> str:
-    text = repr(value)
-    return text if len(text) <= _LONGEST and text.isprintable() else f"a {type(value).__name__}"
 
 
 def _holds_several(kind: type, name: str) -> bool:

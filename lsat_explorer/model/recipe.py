@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, ClassVar
 
-from .arguments import with_words
+from .arguments import told, with_words
 from .choices import Criterion, EarlyStopping, Method, registered
 from .data_weights import DataWeights
 from .engines import Chunks, Dask, Engine, Memory
 from .featurizers import Concat, Constant, Scale
 from .hyper_penalties import HyperPenalty
 from .losses import Loss
-from .piece import DIGITS, Piece, decode, encode, nearest, plain, refuse_unwritable, source, whole
+from .piece import DIGITS, REGISTRY, Piece, decode, encode, nearest, plain, refuse_unwritable, source, whole
 from .prepared import Featurizer
 from .regularizers import Regularizer, Ridge
 
@@ -91,11 +92,12 @@ class Recipe(Piece):
         for name, kind, optional in _KINDS:
             value = getattr(self, name)
             if not (isinstance(value, kind) or (optional and value is None)):
-                raise ValueError(
-                    f"Recipe: {name} is {value!r}, expected a {kind.__name__}{' or None' if optional else ''}."
+                expected = (
+                    f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}{' or None' if optional else ''}"
                 )
+                raise ValueError(f"Recipe: {name} is {told(value)}, expected {expected}{_instead(value, kind)}")
         if not isinstance(self.hyper_penalties, Mapping):
-            raise ValueError(f"Recipe: hyper_penalties is {self.hyper_penalties!r}, expected a dict by name in ω.")
+            raise ValueError(f"Recipe: hyper_penalties is {told(self.hyper_penalties)}, expected a dict by name in ω.")
         for name, penalty in self.hyper_penalties.items():
             if not isinstance(name, str) or not isinstance(penalty, HyperPenalty):
                 raise ValueError(f"Recipe: hyper_penalties[{name!r}] is {penalty!r}, expected a HyperPenalty.")
@@ -184,6 +186,18 @@ _KINDS: tuple[tuple[str, type, bool], ...] = (
     ("method", Method, False),
     ("early_stopping", EarlyStopping, True),
 )
+
+
+def _instead(value: Any, kind: type) -> str:
+    """Return the end of an error sentence that says what to give in place of a value that is no piece of a kind."""
+    names = {name.lower(): name for name, each in REGISTRY.items() if issubclass(each, kind)}
+    word = value.__name__ if isinstance(value, type) else value if isinstance(value, str) else ""
+    close = list(names) if len(names) == 1 else difflib.get_close_matches(word.lower().replace("_", ""), names, n=1)
+    if close:
+        return f": write {names[close[0]]}()."
+    if kind is DataWeights and isinstance(value, Iterable) and not isinstance(value, str):
+        return ": for weights of your own, one a training row, write FixedWeights(…)."
+    return f": one of {', '.join(names.values())}."
 
 
 def _whole(digits: str) -> int:
