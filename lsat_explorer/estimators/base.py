@@ -19,7 +19,7 @@ from ..model.recipe import Recipe
 from ..tune.iterate import Status
 from ..tune.last_fit import refit
 from ..tune.run import Run
-from .counted import counted
+from .counted import counted, refuse_held_out
 from .linear import affine
 from .page import below_the_diagram, told
 from .reading import explained, explained_weights, readable, row_names, seed_of
@@ -115,6 +115,7 @@ class TunedLeastSquares(BaseEstimator):
             share=share if recipe.criterion.held_out else None,
             seed=seed,
         )
+        refuse_held_out(recipe.data_weights, rows, len(train))
         self.recipe_ = recipe
         if classes is None:
             recipe = recipe.replace(method=relative(recipe.method, float(targets.var(0).sum())))

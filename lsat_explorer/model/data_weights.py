@@ -23,6 +23,11 @@ class DataWeights(Piece, ABC):
     by_row = False
     """Whether each row has an entry of its own in ω, which its ω_i is but for a constant."""
 
+    @property
+    def entries(self) -> int | None:
+        """How many training rows it has an entry for, None where it takes any."""
+        return None
+
     @abstractmethod
     def init(self, targets: Tensor) -> Omega:
         """Return the starting values for training rows with ``targets`` (k, m)."""
@@ -120,6 +125,11 @@ class FixedWeights(DataWeights):
             raise ValueError("FixedWeights: every weight is 0, which leaves no rows: give some row a positive weight.")
         object.__setattr__(self, "values", checked)
 
+    @property
+    def entries(self) -> int:
+        """The number of weights."""
+        return len(self.values)
+
     def init(self, targets: Tensor) -> Omega:
         """Return nothing, after a check of the length."""
         _check_length(len(self.values), targets, "FixedWeights: values")
@@ -167,6 +177,11 @@ class GroupWeights(DataWeights):
                 return
         strange = next((g for g in plain if isinstance(g, bool) or not isinstance(g, int | str)), plain)
         raise ValueError(f"GroupWeights: groups holds {strange!r}: expected whole numbers, or strings, for all rows.")
+
+    @property
+    def entries(self) -> int | None:
+        """The number of rows whose group is named, None for classes."""
+        return None if isinstance(self.groups, str) else len(self.groups)
 
     @property
     def names(self) -> tuple[int | str, ...]:
@@ -226,6 +241,11 @@ class Times(DataWeights):
             raise ValueError(f"Times: weights is {self.weights!r}, expected data weights such as LogWeights().")
         object.__setattr__(self, "counts", positive(self.counts, "Times: counts"))
         object.__setattr__(self, "by_row", self.weights.by_row)
+
+    @property
+    def entries(self) -> int:
+        """The number of counts."""
+        return len(self.counts)
 
     def init(self, targets: Tensor) -> Omega:
         """Return what ``weights`` tunes, after a check of the length."""
