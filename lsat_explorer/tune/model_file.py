@@ -9,6 +9,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from ..data.file_kinds import kind_of
 from ..data.safe_file import json_in, read_tensors
 from ..model.losses import SquaredError
 from ..model.piece import Omega, nearest, within
@@ -18,6 +19,7 @@ from ..model.recipe import Recipe
 __all__ = ["FORMAT", "read_model"]
 
 FORMAT = "lsat_explorer.model/1"
+_EXPECTED = "Give a model that was saved, such as the model.safetensors in the folder of a run."
 _TEXTS = ("format", "recipe", "model")
 _KNOWN = ("omega", "loss", "classes", "feature_names", "fill")
 _DAMAGE = (KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError, RuntimeError, ValueError)
@@ -36,9 +38,11 @@ def read_model(path: Path, device: str) -> dict[str, Any]:
     try:
         texts, tensors = read_tensors(path, device)
     except ValueError as error:
-        raise ValueError(f"{path} is no model file: {error}") from error
+        kind = kind_of(path)
+        what = f"it is {kind}. {_EXPECTED}" if kind else str(error)
+        raise ValueError(f"{path} is no model file: {what}") from error
     if texts.get("format") != FORMAT:
-        raise ValueError(f"{path} has format {texts.get('format')!r}, expected {FORMAT!r}.")
+        raise ValueError(f"{path} has format {texts.get('format')!r}, expected {FORMAT!r}. {_EXPECTED}")
     try:
         _refuse_unknown(texts, _TEXTS, "The header")
         return _checked(Recipe.from_json(texts["recipe"]), json_in(texts["model"], "its description"), tensors)

@@ -121,8 +121,10 @@ def _read(folder: Path, name: str, reader: Callable[[Path], _Content]) -> _Conte
     """Read one file, or say which one is missing or damaged."""
     path = in_force(folder, name)
     if not path.is_file():
-        hint = f", but one broken off, with which `lsat-explorer tune --resume {folder}` or Run.resume goes on"
-        raise ValueError(f"{folder} holds no saved run: {name} is missing{hint if (folder / NAME).is_file() else ''}.")
+        hint = "; give a folder that Run.save or `lsat-explorer tune --out` wrote"
+        if (folder / NAME).is_file():
+            hint = f", but one broken off, with which `lsat-explorer tune --resume {folder}` or Run.resume goes on"
+        raise ValueError(f"{folder} holds no saved run: {name} is missing{hint}.")
     try:
         return reader(path)
     except (ValueError, KeyError, TypeError, OverflowError) as error:
