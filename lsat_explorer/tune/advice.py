@@ -112,11 +112,11 @@ def _loss_without_features(problem: Problem, last: Iterate) -> tuple[float, floa
 
 
 def notes(problem: Problem, last: Iterate) -> list[str]:
-    """Return what the end of a run warns of: a coarse tolerance, too many hyper-parameters, penalties that do nothing.
+    """Return what the end of a run warns of: a coarse tolerance, too many hyper-parameters, some that do nothing.
 
     There are too many where fewer rows judge them.
     """
-    found = [told for told in (coarse(problem, last), rounded(problem)) if told]
+    found = [coarse(problem, last), rounded(problem)]
     count, rows = sum(last.omega[name].numel() for name in problem.tuned), len(problem.targets)
     if count > rows:
         found.append(
@@ -130,6 +130,7 @@ def notes(problem: Problem, last: Iterate) -> list[str]:
             f"The loss no longer depends on the weight of {' and '.join(idle)}: without, it is the same to five digits."
             + ("" if isinstance(problem.recipe.method, MultiStart) else " Other starts may find better: MultiStart().")
         )
+    found += [_dead(problem, last, name) for name in problem.tuned if name.startswith("featurizer.")]
     ends = [_short(name) for name in problem.tuned if _at_an_end(problem, last, name)]
     if ends:
         many = " and ".join(ends)
@@ -137,7 +138,7 @@ def notes(problem: Problem, last: Iterate) -> list[str]:
         found.append(f"{many} ended at the bound that the hyper-penalty sets.")
     if problem.recipe.early_stopping is not None and problem.data.final is None:
         found.append("Early stopping has used the test rows: for an honest last look give the data a final split.")
-    return found
+    return [told for told in found if told]
 
 
 def _at_an_end(problem: Problem, last: Iterate, name: str) -> bool:
@@ -160,6 +161,21 @@ def _idle(problem: Problem, last: Iterate, name: str) -> bool:
         return False
     without = problem.evaluate({**last.omega, name: last.omega[name] - 10.0})
     return abs(without.loss - last.loss) <= 1e-5 * abs(last.loss)
+
+
+def _dead(problem: Problem, last: Iterate, name: str) -> str:
+    """Return the warning of a number of the features from whose start F is flat, to 10⁻⁵ relative, one to each side."""
+    start, value = problem.init()[name], last.omega[name]
+    if value.ndim or bool((value - start).abs() > 1.001):  # the first step over what is flat may be as long as one
+        return ""
+    # one after the other: where F is not flat, the first of them mostly says so
+    beside = (problem.evaluate({**last.omega, name: start + move}).loss for move in (-1.0, 1.0))
+    if not all(abs(loss - last.loss) <= 1e-5 * abs(last.loss) for loss in beside):
+        return ""
+    return (
+        f"The loss does not depend on {name.split('.', 1)[1]} near its start, {float(start):.4g}, from where nothing "
+        "tunes it: give another start, or leave it out for the usual one."
+    )
 
 
 def _shown(error: float, run: Run, places: int = 1) -> str:
