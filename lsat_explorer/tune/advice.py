@@ -28,7 +28,7 @@ def advice(run: Run, onward: str = IN_CODE) -> str:
         return " ".join(filter(None, [run.status.sentence, run.unsaved]))
     last = run.iterates[-1]
     if run.problem is not None and not run.problem.tuned and run.status is Status.CONVERGED:
-        return "Nothing to tune: this is the least squares fit at the recipe's values."
+        return " ".join(["Nothing to tune: this is the least squares fit at the recipe's values.", *run.notes])
     sentences = [run.status.sentence]
     if run.status is Status.MAX_ITERATIONS:
         sentences.append(onward)
@@ -101,6 +101,25 @@ def rounded(problem: Problem) -> str:
     )
 
 
+def drowned(problem: Problem, last: Iterate) -> str:
+    """Return the warning where penalties that nobody raised leave nothing of the features; empty elsewhere.
+
+    F is then the same, to 10⁻⁵ relative, with penalties of e²⁰ times the weight.
+    """
+    names, start = [matrix.name for matrix in problem.penalty_matrices], problem.init()
+    raised = any(bool((last.omega[name] > start[name] + 0.01).any()) for name in names)
+    # what is better than a constant is not worth the evaluation
+    if not names or raised or not last.loss > 0.9 * _loss_without_features(problem, last)[1] > 0:
+        return ""
+    without = problem.evaluate({**last.omega, **{name: last.omega[name] + 10.0 for name in names}})
+    if not abs(without.loss - last.loss) <= 1e-5 * abs(last.loss):
+        return ""
+    return (
+        "The penalties leave nothing of the features: without these the loss is the same to five digits. Start the "
+        "penalties lower, or raise the weights of the rows where these are small."
+    )
+
+
 def _loss_without_features(problem: Problem, last: Iterate) -> tuple[float, float]:
     """Return ψ of predictions that are zero everywhere, and of those that are the mean of the targets everywhere."""
     targets = problem.targets.double()
@@ -116,7 +135,7 @@ def notes(problem: Problem, last: Iterate) -> list[str]:
 
     There are too many where fewer rows judge them.
     """
-    found = [coarse(problem, last), rounded(problem)]
+    found = [coarse(problem, last), rounded(problem), drowned(problem, last)]
     count, rows = sum(last.omega[name].numel() for name in problem.tuned), len(problem.targets)
     if count > rows:
         found.append(
