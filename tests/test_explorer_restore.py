@@ -224,6 +224,7 @@ def test_what_is_damaged_is_left_alone_and_the_rest_is_found(made, data, folder)
 
 
 MAKE = """
+import time
 import lsat_explorer as lsat
 from kept_runs import RECIPE
 from test_problem import make_data
@@ -247,7 +248,7 @@ def test_a_kernel_that_is_killed_while_it_runs_and_started_again_has_lost_nothin
 
     try:
         do(MAKE)
-        do("explorer.start()\nwhile len(explorer.run.iterates) < 250: pass")
+        do("explorer.start()\nwhile len(explorer.run.iterates) < 250: time.sleep(0.01)")
         do("explorer.runs[0].name = 'mine'")
         manager.restart_kernel(now=True)
         client.wait_for_ready(timeout=120)
@@ -256,7 +257,7 @@ def test_a_kernel_that_is_killed_while_it_runs_and_started_again_has_lost_nothin
         name, status, count = said.split()
         assert (name, status) == ("mine", "broken_off")
         assert int(count) > 250 - 100 - 10  # a file comes every 100 accepted ones
-        do("explorer.start()\nwhile len(explorer.run.iterates) < 300: pass\nexplorer.close()")
+        do("explorer.start()\nwhile len(explorer.run.iterates) < 300: time.sleep(0.01)\nexplorer.close()")
     finally:
         client.stop_channels()
         manager.shutdown_kernel(now=True)
