@@ -26,7 +26,6 @@ from lsat_explorer.widgets.run_table import RunTable
 from lsat_explorer.widgets.settings import OnlyKnown, refuse_unknown
 from lsat_explorer.widgets.shown import Shown
 from lsat_explorer.widgets.steered import run_of
-from lsat_explorer.widgets.stills import run_picture
 from lsat_explorer.widgets.weight_browser import WeightBrowser
 from lsat_explorer.widgets.worker import Activity
 
@@ -252,6 +251,8 @@ class Explorer(OnlyKnown, Restoring, Shown, ipywidgets.VBox):
 
     def picture(self) -> bytes:
         """Return curves, numbers and the lightest and heaviest rows as a PNG."""
+        from lsat_explorer.widgets.stills import run_picture
+
         title = " · ".join(["Explorer", *self.heading.facts])
         return run_picture(self.run, self.recipe, self.tuner.controls.sentence, title)
 
