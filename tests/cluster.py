@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import signal
 from collections.abc import Iterator
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -55,6 +58,21 @@ def two_workers() -> Iterator[lsat.Dask]:
         engine = lsat.Dask(workers)
         yield engine
         connected(engine.address).close()
+
+
+def kill_at(question: int, client: Any, monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """Have a worker killed when so many questions were asked; return the numbers of processes that were."""
+    asks, killed, asked = count(1), [], DaskRows._asked
+
+    def ask(rows: DaskRows, *how: Any, **more: Any) -> Any:
+        futures = asked(rows, *how, **more)
+        if next(asks) == question:
+            killed.append(client.run(os.getpid, workers=sorted(client.nthreads())[:1]).popitem()[1])
+            os.kill(killed[0], signal.SIGKILL)
+        return futures
+
+    monkeypatch.setattr(DaskRows, "_asked", ask)
+    return killed
 
 
 def elsewhere(problem: lsat.Problem) -> Omega:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import signal
 import subprocess
 import sys
 import threading
@@ -16,8 +14,8 @@ import pytest
 import torch
 
 import lsat_explorer as lsat
-from cluster import GRAPH, RECIPES, cluster, on_disk, same, two_workers
-from lsat_explorer.engines import DaskRows, Interrupted
+from cluster import GRAPH, RECIPES, cluster, kill_at, on_disk, same, two_workers
+from lsat_explorer.engines import Interrupted
 from lsat_explorer.engines.room import NotEnoughMemory
 from lsat_explorer.model.cluster import ClusterLost, connected
 
@@ -68,19 +66,7 @@ def test_a_worker_killed_in_the_middle_changes_no_number(digits, processes, tmp_
     client.wait_for_workers(2)
     expected = lsat.tune(recipe, data, progress=False)
     client.wait_for_workers(2)
-    asks, killed = 0, []
-    asked = DaskRows._asked
-
-    def ask(rows: DaskRows, *how: Any, **more: Any) -> Any:
-        nonlocal asks
-        asks += 1
-        futures = asked(rows, *how, **more)
-        if asks == 6:
-            killed.append(client.run(os.getpid, workers=sorted(client.nthreads())[:1]).popitem()[1])
-            os.kill(killed[0], signal.SIGKILL)
-        return futures
-
-    monkeypatch.setattr(DaskRows, "_asked", ask)
+    killed = kill_at(6, client, monkeypatch)
     found = lsat.tune(recipe, data, progress=False)
     assert killed
     assert [iterate.objective for iterate in found.iterates] == [iterate.objective for iterate in expected.iterates]

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import pickle
-import signal
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
 import pytest
@@ -14,7 +11,7 @@ import torch
 from torch import Tensor
 
 import lsat_explorer as lsat
-from cluster import Counted, cluster, elsewhere, on_disk, received
+from cluster import Counted, cluster, elsewhere, kill_at, on_disk, received
 from lsat_explorer.engines import DaskRows
 from lsat_explorer.engines.by_row import ByRow
 from lsat_explorer.model.cluster import ClusterLost, connected
@@ -186,19 +183,7 @@ def test_a_worker_killed_in_the_middle_changes_no_weight(data: lsat.Data, monkey
     client.wait_for_workers(2)
     expected = lsat.tune(recipe, data, progress=False)
     weights = expected.weights()
-    asks, killed = 0, []
-    asked = DaskRows._asked
-
-    def ask(rows: DaskRows, *how: Any, **more: Any) -> Any:
-        nonlocal asks
-        asks += 1
-        futures = asked(rows, *how, **more)
-        if asks == 7:
-            killed.append(client.run(os.getpid, workers=sorted(client.nthreads())[:1]).popitem()[1])
-            os.kill(killed[0], signal.SIGKILL)
-        return futures
-
-    monkeypatch.setattr(DaskRows, "_asked", ask)
+    killed = kill_at(7, client, monkeypatch)
     found = lsat.tune(recipe, data, progress=False)
     assert killed
     assert [iterate.objective for iterate in found.iterates] == [iterate.objective for iterate in expected.iterates]

@@ -126,7 +126,12 @@ def test_a_subclass_of_a_users_has_what_it_declares_too(run: lsat.Run) -> None:
             "ash",
             r"column is 'ash', expected a whole number; give its place .*index\(name\)",
         ),
-        ("FeaturizerBuilder", "row", list(range(99)), "row is a list, expected a whole number; give its place from 0"),
+        (
+            "FeaturizerBuilder",
+            "row",
+            list(range(99)),
+            "row is a list of 99, expected a whole number; give its place from 0",
+        ),
         ("GraphEditor", "graph", None, "graph is None, expected a Graph; give one"),
         ("HyperSliders", "recipe", "mine", "recipe is 'mine', expected a Recipe; give one"),
         ("HyperSliders", "group", "methods", r"group is 'methods': did you mean 'method'\?"),

@@ -11,7 +11,7 @@ import ipywidgets
 import traitlets
 from traitlets import HasTraits, TraitError, TraitType
 
-from lsat_explorer.model.piece import nearest
+from lsat_explorer.model.arguments import nearest, told
 
 __all__ = ["NotNone", "OnlyKnown", "SettingError", "checked", "refuse_unknown"]
 
@@ -21,7 +21,6 @@ _KINDS: tuple[tuple[Any, str], ...] = (
     (traitlets.Float, "a number"),
     (traitlets.Unicode, "text"),
 )
-_LONGEST = 60  # letters of a value that is told
 _OF_EVERY_WIDGET = set(ipywidgets.VBox.class_trait_names()) - {"layout", "tooltip", "tabbable"}
 
 
@@ -94,11 +93,9 @@ def _misfit(trait: Any, view: Any, name: str, value: Any) -> str:
     try:
         validate(view, value)
     except TraitError:
-        told = repr(value)
-        came = told if len(told) <= _LONGEST and told.isprintable() else f"a {type(value).__name__}"
         if isinstance(trait, traitlets.Enum):
-            return f"{name} is {came}{nearest(value, filter(None, trait.values or ()))}"
-        return f"{name} is {came}, expected {_kind(trait)}; {trait.help or 'give one'}"
+            return f"{name} is {told(value)}{nearest(value, filter(None, trait.values or ()))}"
+        return f"{name} is {told(value)}, expected {_kind(trait)}; {trait.help or 'give one'}"
     return ""
 
 
