@@ -7,6 +7,7 @@ import pytest
 import torch
 
 import lsat_explorer as lsat
+from lsat_explorer.model.piece import within
 from lsat_explorer.model.prepared import Featurizer
 from pieces import COLUMNS, examples
 from test_problem import make_data, moved
@@ -88,6 +89,20 @@ def test_features_act_row_by_row_and_keep_the_dtype(featurizer):
     for name, block in prepared.parts.items():
         local = {k.removeprefix(f"{name}."): v for k, v in omega.items() if not name or k.startswith(f"{name}.")}
         assert block.features(local, block.precompute(X).float()).dtype == torch.float32
+
+
+@every
+def test_features_that_are_written_to_a_place_are_the_same_bits(featurizer):
+    prepared = featurizer.prepare(X, Y, generator())
+    omega = moved(prepared.init(), 0)
+    for name, block in prepared.parts.items():
+        local, computed = within(name, omega), block.precompute(X).float()
+        place = torch.full((len(X) + 2, block.width), torch.nan, dtype=torch.float32)
+        before = computed.clone()
+        block.write(local, computed, place[1:-1])
+        assert torch.equal(place[1:-1], block.features(local, computed))
+        assert torch.equal(computed, before)
+        assert bool(place[[0, -1]].isnan().all())
 
 
 @every

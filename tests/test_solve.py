@@ -131,6 +131,10 @@ def test_products_with_many_rows_leave_no_row_out(rows, m):
     matrix = torch.randn(150, m, generator=generator, dtype=torch.float64)
     weight = torch.randn(rows, generator=generator, dtype=torch.float64)
     assert torch.allclose(multiply(X, matrix), X @ matrix, rtol=1e-12, atol=1e-12)
+    beside = torch.zeros(m, rows + 2, dtype=torch.float64)
+    assert torch.equal(multiply(X, matrix, beside[:, 1:-1].mT), multiply(X, matrix))
+    assert torch.equal(beside[:, 1:-1].mT, multiply(X, matrix))
+    assert not beside[:, [0, -1]].any()
     assert torch.allclose(gram(X, weight=weight), X.mT @ (weight[:, None] * X), rtol=1e-10, atol=1e-10)
     E = X[:, :m]
     assert torch.allclose(product(E, X, weight=weight), E.mT @ (weight[:, None] * X), rtol=1e-10, atol=1e-10)

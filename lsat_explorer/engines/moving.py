@@ -32,15 +32,12 @@ class Moving:
 
 def transformed(block: Block, omega: Omega, computed: Tensor, check: Check) -> Tensor:
     """Return the features (N, n_b) at ``omega`` from what does not depend on it, chunk by chunk of rows."""
-    result = computed.new_empty(0)
+    result = computed.new_empty(len(computed), block.width)
     with torch.no_grad():
         height = _rows_at_a_time(computed)
-        for start in range(0, max(len(computed), 1), height):
+        for rows, place in zip(computed.split(height), result.split(height), strict=True):
             check()
-            rows = block.features(omega, computed[start : start + height])
-            if not start:  # the first chunk tells the width
-                result = rows.new_empty(len(computed), *rows.shape[1:])
-            result[start : start + height] = rows
+            block.write(omega, rows, place)
     return result
 
 

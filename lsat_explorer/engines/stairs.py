@@ -82,10 +82,10 @@ class Stairs:
     def times(self, matrix: Tensor) -> Tensor:
         """Return X ``matrix`` (k, m) for (n, m) in the rows' dtype, rows and columns as they stood."""
         ordered = matrix.index_select(0, self.place.argsort())
-        result = matrix.new_empty(len(self.rows), matrix.shape[1])
-        for place, step in self._by_steps(result):
-            place.copy_(multiply(step, ordered[: step.shape[1]]))
-        return result.index_select(0, self.back)
+        result = matrix.new_empty(matrix.shape[1], len(self.rows))
+        for place, step in self._by_steps(result.mT):
+            multiply(step, ordered[: step.shape[1]], place)
+        return result.index_select(1, self.back).mT
 
     def _read(self, precise: bool, check: Check) -> Iterator[tuple[Tensor, Tensor]]:
         """Yield numbers of rows (r,), and until the next the rows (r, p) of a step, as many as a product reads."""

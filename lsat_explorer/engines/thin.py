@@ -80,11 +80,10 @@ class Thin:
 
     def transposed_times(self, rows: Tensor) -> Tensor:
         """Return Xᵀ ``rows`` (n, m) for (N, m)."""
-        right = padded(rows)
-        total = right.new_zeros(self.shape[1], right.shape[1])
+        total = rows.new_zeros(self.shape[1], rows.shape[1])
         for some, piece in self._by_columns:
-            total.addmm_(piece, right[some])
-        return total[:, : rows.shape[1]].addr_(self._common, rows.sum(0))
+            total.addmm_(piece, rows[some])
+        return total.addr_(self._common, rows.sum(0))
 
 
 def _tensor(matrix: Any) -> Tensor:

@@ -49,6 +49,10 @@ class Block(ABC):
     def features(self, omega: Omega, computed: Tensor) -> Tensor:
         """Return the features (N, width), of the dtype of ``computed``."""
 
+    def write(self, omega: Omega, computed: Tensor, place: Tensor) -> None:
+        """Put the `features` in ``place`` (N, width), which nothing is differentiated through."""
+        place.copy_(self.features(omega, computed))
+
     def slope(self, omega: Omega, computed: Tensor, features: Tensor) -> Tensor | None:
         """Return ∂φ/∂ω (N, width) where ω is one number and the ``features`` at it tell it cheaply, else None."""
         return None

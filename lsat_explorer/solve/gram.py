@@ -47,7 +47,7 @@ _TAME = (2.0**-400, 2.0**400)
 """Sizes of numbers whose squares, and sums of these, are numbers of full precision."""
 
 _BATCH = 512
-"""Rows of one product of a batch in `multiply`."""
+"""Rows of one product of a batch in `multiply`, at least."""
 
 Check = Callable[[], None]
 
@@ -192,22 +192,23 @@ def add_product(total: Tensor, left: Tensor, right: Tensor, weight: Tensor | Non
         total += part[: len(total)]
 
 
-def multiply(rows: Tensor, matrix: Tensor) -> Tensor:
-    """Return ``rows`` (N, n) times ``matrix`` (n, m) as (N, m).
+def multiply(rows: Tensor, matrix: Tensor, place: Tensor | None = None) -> Tensor:
+    """Return ``rows`` (N, n) times ``matrix`` (n, m) as (N, m), put in ``place`` (N, m) where there is one.
 
     On a CPU as a batch of products of few rows each, transposed, which every core works on by itself: for few columns
     up to twice as fast as one product. It then lies column by column, along which sums over few columns run faster.
     """
     if rows.device.type != "cpu" or len(rows) < 2 * _BATCH:
-        return rows @ matrix
-    count = len(rows) // _BATCH
-    whole, m = count * _BATCH, matrix.shape[1]
+        return rows @ matrix if place is None else place.copy_(rows @ matrix)
+    count, m = len(rows) // _BATCH, matrix.shape[1]
+    height = len(rows) // count  # fewer rows are left over than products
+    whole = count * height
     left = padded(matrix).mT.contiguous().expand(count, -1, -1)
-    result = rows.new_empty(m, len(rows))
-    found = left @ rows[:whole].unflatten(0, (count, _BATCH)).mT
-    result[:, :whole].unflatten(1, (count, _BATCH)).copy_(found[:, :m].transpose(0, 1))
-    result[:, whole:] = (rows[whole:] @ matrix).mT
-    return result.mT
+    result = rows.new_empty(m, len(rows)).mT if place is None else place
+    found = left @ rows[:whole].unflatten(0, (count, height)).mT
+    result[:whole].unflatten(0, (count, height)).copy_(found[:, :m].mT)
+    torch.mm(rows[whole:], matrix, out=result[whole:])
+    return result
 
 
 def rows_at_a_time(precise: bool) -> int:

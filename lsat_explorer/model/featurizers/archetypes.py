@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 import torch
 from torch import Tensor
+from torch.nn.functional import threshold
 
 from ..piece import Omega, number, one_of, register, tensor, whole
 from ..prepared import Block, Featurizer
@@ -160,8 +161,14 @@ class _Softmax(_Archetypes):
         return distances - distances.detach().amin(1, keepdim=True)
 
     def features(self, omega: Omega, computed: Tensor) -> Tensor:
-        exponents = computed * -_inverse_scale(omega, computed.dtype)
-        return _kept(torch.softmax(exponents.clamp_min(_lowest(computed.dtype)), dim=1))
+        return _kept(torch.softmax(self._exponents(omega, computed), dim=1))
+
+    def write(self, omega: Omega, computed: Tensor, place: Tensor) -> None:
+        _kept(torch.softmax(self._exponents(omega, computed), dim=1, out=place), inplace=True)
+
+    def _exponents(self, omega: Omega, computed: Tensor) -> Tensor:
+        """Return −d e^{−σ}, as low as counts: numbers that have lost digits take an exponential far longer."""
+        return (computed * -_inverse_scale(omega, computed.dtype)).clamp_min_(_lowest(computed.dtype))
 
     def slope(self, omega: Omega, computed: Tensor, features: Tensor) -> Tensor:
         # With u = d e^{−σ}: ∂φ_j/∂σ = φ_j u_j − φ_j Σ_l φ_l u_l. Where φ is zero, u may be too large for a number.
@@ -199,9 +206,9 @@ def _lowest(dtype: torch.dtype) -> float:
     return math.log(_SMALL * torch.finfo(dtype).tiny)
 
 
-def _kept(closeness: Tensor) -> Tensor:
+def _kept(closeness: Tensor, inplace: bool = False) -> Tensor:
     """Return closeness with zeros where it is too small to count."""
-    return torch.nn.functional.threshold(closeness, 2 * _SMALL * torch.finfo(closeness.dtype).tiny, 0.0)
+    return threshold(closeness, 2 * _SMALL * torch.finfo(closeness.dtype).tiny, 0.0, inplace)
 
 
 def _log_or_zero(value: float) -> float:
