@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import numpy as np
@@ -13,6 +15,7 @@ from lsat_explorer.engines import ChunkRows, Interrupted
 from lsat_explorer.engines.loaded import rows_to_prepare
 from lsat_explorer.engines.memory import MemoryRows
 from lsat_explorer.engines.room import NotEnoughMemory
+from lsat_explorer.engines.side import Side
 from lsat_explorer.model.piece import within
 
 CHUNKS = lsat.Chunks(rows=37)
@@ -221,3 +224,69 @@ def test_a_chunk_takes_the_memory_that_it_may(data: lsat.Data) -> None:
     with pytest.raises(ValueError, match="give one of them"):
         lsat.Chunks(rows=7, memory="1 GB")
     assert [lsat.Chunks(memory=size).rows_of(1000) for size in ("2kB", "1.5 MB", "1 GiB")] == [2, 1500, 1073741]
+
+
+@pytest.mark.parametrize("engine", [lsat.Memory(), CHUNKS, lsat.Chunks(rows=150)], ids=repr)
+@pytest.mark.parametrize("name", ["default", "moving", "weighted"])
+def test_an_evaluation_that_is_broken_off_anywhere_leaves_nothing_behind(data, engine, name):
+    recipe = RECIPES[name].replace(engine=engine)
+    expected = lsat.Problem(recipe, data)
+    omega = expected.init()
+    loss, gradient = expected.evaluate(omega).loss, expected.gradient(expected.evaluate(omega))
+    left = [0]
+
+    def check() -> None:
+        left[0] -= 1
+        if left[0] == 0:
+            raise Interrupted
+
+    broken = 0
+    for after in range(1, 1000):
+        left[0] = 0
+        problem = lsat.Problem(recipe, data, check)
+        left[0] = after
+        try:
+            problem.evaluate(omega)
+        except Interrupted:
+            broken += 1
+        finished, left[0] = left[0] > 0, 0
+        again = problem.evaluate(omega)
+        assert again.loss == loss
+        assert all(torch.equal(value, gradient[key]) for key, value in problem.gradient(again).items())
+        if finished:
+            break
+    assert broken > 0
+
+
+def test_threads_that_read_one_side_do_not_see_each_others_chunks():
+    blocks = [torch.arange(40.0).view(20, 2), -torch.arange(20.0).view(20, 1)]
+    whole, side = torch.cat(blocks, 1), Side(blocks)
+    mine = side[0:5]
+    with ThreadPoolExecutor(1) as other:
+        assert torch.equal(other.submit(side.__getitem__, slice(10, 15)).result(), whole[10:15])
+    assert torch.equal(mine, whole[0:5])
+    assert torch.equal(pickle.loads(pickle.dumps(side))[3:9], whole[3:9])
+
+
+def test_a_run_is_the_same_where_another_thread_runs_a_branch_of_it():
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(6000, 20))
+    y = X @ generator.normal(size=20) + generator.normal(size=6000)
+    data = lsat.Data.from_arrays(X, y, validation=0.3, test=None)
+    method = lsat.LineSearch(max_iterations=6, tolerance=0.0)
+    recipe = lsat.Recipe(data_weights=lsat.LogWeights(), method=method)
+    alone = lsat.Run(recipe, data)
+    expected = [at.objective for at in alone.steps()]
+    run = lsat.Run(recipe, data)
+    steps = run.steps()
+    next(steps)
+    branches = [run.branch(0) for _ in range(2)]
+    with ThreadPoolExecutor(2) as others:
+        found = [others.submit(lambda branch: list(branch.steps()), branch) for branch in branches]
+        for _ in steps:
+            pass
+        ended = [len(future.result()) for future in found]
+    assert [at.objective for at in run.iterates] == expected
+    assert min(ended) > 1
+    for branch in branches:
+        assert branch.iterates[-1].objective == expected[-1]

@@ -13,6 +13,7 @@ import pytest
 import lsat_explorer as lsat
 from cluster import GRAPH, RECIPES, on_disk, same, two_workers
 from lsat_explorer.data.on_disk import RowsOnDisk
+from lsat_explorer.engines.dask import even_cuts
 from lsat_explorer.engines.share import Stretch
 from lsat_explorer.model.cluster import connected
 
@@ -110,3 +111,13 @@ def test_the_engine_is_its_address(engine: lsat.Dask) -> None:
         lsat.Dask("tcp://10.0.0.1:8786", memory="much")
     with pytest.raises(ValueError, match="workers is 0"):
         lsat.Dask.local(workers=0)
+
+
+@pytest.mark.parametrize("rows", [1, 7, 1000, 2**24 + 1, 2**24 + 3, 20_000_003, 2**53 + 1])
+@pytest.mark.parametrize("parts", [1, 2, 7, 8])
+def test_parts_hold_every_row_once(rows: int, parts: int) -> None:
+    parts = min(parts, rows)
+    cuts = even_cuts(rows, parts)
+    assert [cut.start for cut in cuts] == [0, *(cut.stop for cut in cuts[:-1])]
+    assert cuts[-1].stop == rows
+    assert {cut.stop - cut.start for cut in cuts} <= {rows // parts, rows // parts + 1}

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import threading
+from concurrent.futures import ThreadPoolExecutor, wait
+
 import numpy as np
 import pytest
 import torch
@@ -133,3 +136,34 @@ def test_a_module_that_looks_at_rows_together_is_refused(function):
 def test_modules_that_work_row_by_row_are_taken(factory):
     lsat.register_module("tried", factory)
     assert lsat.FromModule("tried").prepare(X, Y, generator()).columns()[""].stop > 0
+
+
+def test_threads_that_use_one_module_have_their_own_parameters():
+    """A reader of `run.model` has another ω than the run that goes on meanwhile."""
+    inside, go_on = threading.Event(), threading.Event()
+
+    class Slow(nn.Linear):
+        def forward(self, rows):
+            if waits:
+                waits.pop()
+                inside.set()
+                go_on.wait(20)
+            return super().forward(rows)
+
+    waits: list[bool] = []
+    lsat.register_module("slow", lambda d: Slow(d, 2))
+    block = lsat.FromModule("slow").prepare(X, Y, generator()).parts[""]
+    one = block.init()
+    other = {name: value + 1 for name, value in one.items()}
+    expected = [block.features(omega, X) for omega in (one, other)]
+    waits.append(True)
+    with ThreadPoolExecutor(2) as threads:
+        first = threads.submit(block.features, one, X)
+        assert inside.wait(20)
+        second = threads.submit(block.features, other, X)
+        second_done = wait([second], timeout=0.2).done
+        go_on.set()
+        found = [first.result(), second.result()]
+    assert not second_done
+    for mine, its in zip(found, expected, strict=True):
+        assert torch.equal(mine, its)

@@ -68,6 +68,10 @@ def test_lists_are_read_as_they_were_written() -> None:
     assert read_edges(write_edges(graph), 6, names) == graph
     assert read_edges(write_csv(graph), 6, names) == graph
     assert read_edges("\ufeffsource,target\r\n0,3\r\n1;2\r\n\r\n# a remark\r\n2\t5\r\n", 6, names) == graph
+    odd = lsat.Graph(4, [(0, 1), (1, 2), (2, 3)], names=["a\nb", "c\u0085d", 'e"f', "g, h"])
+    assert read_edges(write_csv(odd), 4, odd.names) == odd
+    with pytest.raises(ValueError, match="Line 4: there is no node"):
+        read_edges('0,1,"a\nb",c\n# a remark\nwind,c', 2, ["a\nb", "c"])
     assert read_edges("wind rain\nrain  sun", 3, ["wind", "rain", "sun"]).edges.tolist() == [[0, 1], [1, 2]]
     assert read_edges("", 3) == lsat.Graph(3, ())
 

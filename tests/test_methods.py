@@ -273,3 +273,54 @@ def test_more_hyper_parameters_than_rows_is_said():
     run = lsat.tune(recipe, make_data(), progress=False)
     assert "46 hyper-parameters and 27 rows that judge them" in run.message
     assert math.isfinite(run.kept.loss)
+
+
+def test_starts_are_spread_as_said_whatever_penalises_them():
+    """A penalty pulls at the answer, not at where the search begins; a domain holds the starts too."""
+    data = make_data("regression")
+    regularizer = lsat.Stack(
+        a=lsat.Ridge(block="features", log_weight=3.0),
+        b=lsat.Ridge(block="features", log_weight=-1.0),
+        d=lsat.Diagonal(block="features", log_weight=2.0),
+    )
+    penalties = {
+        "regularizer.a.log_weight": lsat.SumSquares(1.0),
+        "regularizer.b.log_weight": lsat.AbsoluteValue(1.0) + lsat.Box(-2.0, 1.0),
+        "regularizer.d.log_weight": lsat.SumSquares(1.0),
+    }
+    problem = Problem(lsat.Recipe(regularizer=regularizer, hyper_penalties=penalties), data)
+    origin = problem.init()
+    first, *starts = lsat.MultiStart(starts=17, spread=4.0)._starts(problem, origin)
+    assert all(torch.equal(first[name], origin[name]) for name in origin)
+    a, b = (np.array([float(at[f"regularizer.{name}.log_weight"]) for at in starts]) for name in "ab")
+    assert -1 <= a.min() < 0
+    assert 6 < a.max() <= 7
+    assert b.min() == pytest.approx(-2)
+    assert b.max() == pytest.approx(1)
+    assert len(np.unique(b)) > 5
+    assert all(torch.equal(at["regularizer.d.log_weight"], origin["regularizer.d.log_weight"]) for at in starts)
+
+
+@pytest.mark.parametrize("method", [*METHODS, lsat.Grid(points=3)], ids=repr)
+def test_a_start_that_leaves_something_out_has_it_from_the_recipe(method):
+    problem = Problem(lsat.Recipe(), make_data("regression"))
+    first = next(iter(method.iterates(problem, {})))
+    assert all(torch.equal(value, problem.init()[name]) for name, value in first.omega.items())
+
+
+@pytest.mark.parametrize("method", [lsat.LBFGS(), lsat.LineSearch(max_iterations=40)], ids=repr)
+def test_a_point_whose_slope_is_not_finite_is_not_taken(method):
+    """The loss has a value everywhere, and a slope only above a line that lies on the way to its least."""
+
+    def sloping(predictions, targets):
+        loss = (predictions - targets).square().sum(1).mean()
+        return loss + 0 * (0 * loss).sqrt() if float(loss.detach()) < 8.0 else loss
+
+    lsat.register_loss("sloping above", sloping)
+    data = make_data("regression")
+    start = Problem(lsat.Recipe(regularizer=lsat.Ridge(log_weight=6.0), loss=lsat.CustomLoss("sloping above")), data)
+    assert start.evaluate(start.init()).loss > 8.0
+    run = lsat.tune(start.recipe.replace(method=method), data, progress=False)
+    assert len(run.iterates) > 1
+    assert all(at.loss >= 8.0 and math.isfinite(at.gradient_norm) for at in run.iterates)
+    assert any(not at.accepted for at in run.iterates)

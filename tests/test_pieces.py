@@ -48,6 +48,11 @@ def short(piece) -> str:
 
 
 @pytest.mark.parametrize("piece", ALL, ids=short)
+def test_equal_pieces_have_the_same_hash(piece):
+    assert hash(piece) == hash(decode(json.loads(json.dumps(encode(piece))), "piece"))
+
+
+@pytest.mark.parametrize("piece", ALL, ids=short)
 def test_round_trip_as_code(piece):
     assert eval(repr(piece), dict(PUBLIC)) == piece
     assert eval(piece.to_code("lsat.", 0), {"lsat": lsat}) == piece

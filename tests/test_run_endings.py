@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from dataclasses import dataclass
 
 import numpy as np
@@ -13,6 +14,8 @@ import lsat_explorer as lsat
 from lsat_explorer import Status
 from lsat_explorer.model.losses import Loss
 from test_problem import make_data
+
+stepping = sys.modules["lsat_explorer.tune.stepping"]
 
 
 @dataclass(frozen=True, repr=False)
@@ -148,3 +151,18 @@ def test_a_box_that_holds_the_optimum_out_is_converged_at_its_end():
     )
     assert ". k ended at the bound" in lsat.tune(named, make_data(), progress=False).message  # as it was named
     assert abs(abs(float(run.omega["regularizer.log_weight"])) - 0.1) < 1e-12
+
+
+def test_a_run_that_is_stopped_while_its_end_is_looked_at_has_ended(monkeypatch):
+    recipe = lsat.Recipe(method=lsat.LBFGS())
+    alone = lsat.tune(recipe, make_data(), progress=False)
+    run = lsat.Run(recipe, make_data())
+
+    def looked(problem, iterate):
+        run.stop()
+        problem.evaluate(problem.init())
+        raise AssertionError("the evaluation was not broken off")
+
+    monkeypatch.setattr(stepping, "notes", looked)
+    assert [at.objective for at in run.steps()] == [at.objective for at in alone.iterates]
+    assert run.status is alone.status is Status.CONVERGED

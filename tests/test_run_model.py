@@ -68,3 +68,13 @@ def test_columns_of_a_data_frame_are_taken_by_name():
         model.predict(X[["sqm", "rooms"]])
     with pytest.raises(ValueError, match="unknown column 'storey'"):
         model.predict(X.assign(storey=1))
+
+
+def test_labels_that_are_tuples_are_columns_of_the_coefficients():
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    labels = np.empty(60, object)
+    labels[:] = [("a", int(row[0] > 0)) for row in X]
+    model = lsat.tune(lsat.Recipe(), lsat.Data.from_arrays(X, labels), progress=False).model
+    table = model.coefficients()
+    assert list(table.columns) == list(model.classes)
+    assert np.array_equal(table[("a", 1)], model.theta[:, 1])

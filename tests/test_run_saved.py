@@ -87,3 +87,34 @@ def test_a_run_with_early_stopping_is_saved_with_what_it_kept(tmp_path):
     assert again.kept.number == run.kept.number
     assert np.array_equal(again.weights(), run.weights())
     assert again.test().loss == run.test().loss
+
+
+@pytest.mark.parametrize("early", [lsat.EarlyStopping(patience=5), None])
+def test_test_rows_that_decide_when_a_run_ends_are_its_data_too(tmp_path, early):
+    data = make_data("regression")
+    rows = {"train": data.train, "validation": data.validation, "test": data.test}
+    parts = {name: (part.inputs.numpy(), part.labels) for name, part in rows.items()}
+    one, same, other = (
+        lsat.Data.from_splits(**{**parts, "test": (parts["test"][0], parts["test"][1] + more)}) for more in (0, 0, 7)
+    )
+    recipe = lsat.Recipe(early_stopping=early, method=lsat.ProximalGradient(max_iterations=4))
+    for iterate in lsat.Run(recipe, one, checkpoint=lsat.Checkpoint(tmp_path / "c", iterations=1)).steps():
+        if iterate.number == 2:
+            break
+    lsat.tune(recipe, one, progress=False).save(tmp_path / "s")
+    for again in (lambda data: lsat.Run.resume(tmp_path / "c", data), lambda data: lsat.Run.load(tmp_path / "s", data)):
+        again(same)
+        if early is None:
+            again(other)
+        else:
+            with pytest.raises(ValueError, match="on other data"):
+                again(other)
+
+
+def test_a_run_that_is_saved_on_its_way_comes_back_as_broken_off(tmp_path):
+    run = lsat.Run(lsat.Recipe(method=QUICK), make_data())
+    steps = run.steps()
+    next(steps)
+    run.save(tmp_path)
+    for again in (lsat.Run.load(tmp_path), lsat.Run.load(tmp_path, make_data())):
+        assert again.status is lsat.Status.BROKEN_OFF

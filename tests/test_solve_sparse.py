@@ -195,3 +195,21 @@ def test_two_hundred_thousand_rows_stay_below_one_gigabyte():
     print(report)
     assert report["peak_mib"] < 1000
     assert report["residual"] < 1e-8
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+def test_inference_mode_gives_the_same_answer(solver):
+    A, B = sparse.csr_array(matrix().numpy()), random(400, 5, seed=1)
+    expected = least_squares(A, B, solver=solver)
+    with torch.inference_mode():
+        torch.testing.assert_close(least_squares(A, B, solver=solver), expected, rtol=0, atol=0)
+
+
+def test_indices_of_32_bits_count_beyond_their_range():
+    size = 70_000
+    places = torch.tensor([[size - 1, 0, 3], [size - 2, 1, size - 1]], dtype=torch.int32)
+    A = SparseMatrix(places, torch.tensor([2.0, 3.0, 4.0], dtype=torch.float64), (size, size))
+    V = torch.arange(size, dtype=torch.float64)[:, None]
+    found = A.matvec(V)
+    assert found.nonzero()[:, 0].tolist() == [0, 3, size - 1]
+    assert found[[0, 3, size - 1], 0].tolist() == [3.0, 4.0 * (size - 1), 2.0 * (size - 2)]

@@ -143,6 +143,8 @@ def test_all_else_brings_the_numbers_here_once(rows: DaskRows, monkeypatch) -> N
     assert len(brought) == 1
     with pytest.raises(TypeError, match="add_ changes numbers in place"):
         lying.add_(1)
+    assert torch.equal(lying[np.array([0, 2])], lying[torch.tensor([0, 2])])
+    assert lying[:] is lying
     assert repr(lying) == f"ByRow({len(rows):,} numbers, with their rows)"
 
 

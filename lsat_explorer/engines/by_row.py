@@ -199,9 +199,8 @@ class ByRow(Tensor):
                 return function(*given, **named)
         first, plain = given[0] if given else None, name.strip("_")
         alone = isinstance(first, ByRow) and len(given) == 1 and not named
-        if isinstance(first, ByRow) and (
-            (alone and name in _SAME) or (name == "__getitem__" and given[1] == slice(None))
-        ):
+        everything = name == "__getitem__" and isinstance(given[1], slice) and given[1] == slice(None)
+        if isinstance(first, ByRow) and (everything or (alone and name in _SAME)):
             return first
         if isinstance(first, ByRow) and alone and name in _SUMS:
             return first._number(name)

@@ -73,10 +73,8 @@ class DaskRows(RowSums):
         self._workers = Workers(engine.address)
         self._client = self._workers.client
         threads = sum(self._workers.threads().values())
-        edges = torch.linspace(0, len(self), min(max(threads, 1), len(self)) + 1, device="cpu").long().tolist()
-        self._cuts = [slice(start, stop) for start, stop in pairwise(edges)]
-        if isinstance(inputs, RowsOnWorkers):
-            self._cuts = inputs.cuts
+        even = even_cuts(len(self), min(max(threads, 1), len(self)))
+        self._cuts = inputs.cuts if isinstance(inputs, RowsOnWorkers) else even
         # One list for every copy of these rows: what is loaded again is so for all.
         self._shares: list[Any] = [None] * len(self._cuts)
         self._lying: Any = WeakTensorKeyDictionary()
@@ -293,3 +291,8 @@ class DaskRows(RowSums):
 
     def _gathered(self, futures: list[Any]) -> list[Any]:
         return self._workers.gathered(futures, self._check)
+
+
+def even_cuts(rows: int, parts: int) -> list[slice]:
+    """Return consecutive parts of all rows, as many rows each, or one more."""
+    return [slice(*cut) for cut in pairwise(rows * part // parts for part in range(parts + 1))]

@@ -44,9 +44,10 @@ class RowsHere(RowSums):
     def moments(self, moving: Moving, log_weight: Tensor | None = None) -> Moments:
         """Return XᵀW²X and XᵀW²Y with W = e^{``log_weight``} where the weights are tuned, else as they stand still."""
         if self._known is None:
-            self._known = self._zeros()
+            known = self._zeros()
             if self.still:
-                self._spread(self.still_sum(), self._known)
+                self._spread(self.still_sum(), known)
+            self._known = known  # whole: the sum may be broken off, and another thread may look
         if log_weight is None and not self.moves:
             return self._known
         weight = None if log_weight is None else (2 * log_weight).exp()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
+from itertools import chain
 
 from .graph import Graph
 from .piece import nearest
@@ -116,16 +117,20 @@ def node_number(text: str, n: int, names: Sequence[str] | None = None) -> int:
 
 def _lines(text: str) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of each line that holds an edge, and its two fields."""
-    begun = False
-    for number, line in enumerate(text.removeprefix("\ufeff").splitlines(), start=1):
+    begun, after = False, 1
+    lines = io.StringIO(text.removeprefix("\ufeff"), newline="")
+    for line in lines:
+        number, after = after, after + 1
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         separator = next((mark for mark in ",;\t" if mark in line), None)
         if separator is None:
             fields = line.split()
             proper = len(fields) == 2
-        else:
-            fields = next(csv.reader([line], delimiter=separator, skipinitialspace=True))
+        else:  # a name in quotes may go on in the next line
+            table = csv.reader(chain([line], lines), delimiter=separator, skipinitialspace=True)
+            fields = next(table)
+            after = number + table.line_num
             proper = len(fields) >= 2 and all(field.strip() for field in fields[:2])
         if not proper:
             raise ValueError(f"Line {number} is {line.strip()[:60]!r}: expected two nodes, such as 0 1.")

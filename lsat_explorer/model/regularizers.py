@@ -155,6 +155,10 @@ class Matrix(_OneMatrix):
         object.__setattr__(self, "log_weight", log_weight)
         self.__post_init__()
 
+    def __hash__(self) -> int:
+        matrix = tuple(self.R.values()) if isinstance(self.R, dict) else self.R
+        return hash((type(self), matrix, self.block, self.log_weight))
+
     def matrix(self, n: int) -> sparse.csr_array:
         """Return R (q, n)."""
         found = as_sparse(self.R)

@@ -71,7 +71,7 @@ class SparseMatrix(Matrix):
         k, n = shape
         _check_entries(indices, values, (k, n))
         refuse_unusable(values, "A", lambda entry: (int(indices[0, entry]), int(indices[1, entry])))
-        keys, where = torch.unique(indices[0] * n + indices[1], return_inverse=True)
+        keys, where = torch.unique(indices[0].long() * n + indices[1], return_inverse=True)
         row, col = keys // n, keys % n
         counts = torch.bincount(row, minlength=k).cumsum(0)
         self._pattern = Pattern(torch.cat([counts.new_zeros(1), counts]), col, (k, n))

@@ -48,10 +48,11 @@ class Pattern:
     def multiply(self, transposed: bool, values: Tensor, V: Tensor) -> Tensor:
         """Return A V or Aᵀ V, without a graph; both matrices are kept for the next call with the same values."""
         kept = self._cached
-        if kept is None or kept[0].data_ptr() != values.data_ptr() or kept[1] != values._version:
+        version = 0 if values.is_inference() else values._version  # nothing changes those in place here
+        if kept is None or kept[0].data_ptr() != values.data_ptr() or kept[1] != version:
             by_row = _csr(self.crow, self.col, values, self.shape)
             by_column = _csr(self._ccol, self._row_by_column, values[self._by_column], self.shape[::-1])
-            self._cached = kept = (values, values._version, by_row, by_column)
+            self._cached = kept = (values, version, by_row, by_column)
         _, _, A, AT = kept
         return (AT if transposed else A) @ V
 

@@ -157,7 +157,7 @@ class Keeper:
             goes_on = f"lsat.Run.resume({folder!r}, data) goes on with it"
             raise ValueError(f"{folder} holds a run that has not ended: {goes_on}. Or {otherwise}")
         same = there.plain and run.start is None and there.recipe == run.recipe
-        if not (same and there.rows == fingerprint(run.data)):
+        if not (same and there.rows == fingerprint(run.data, run.recipe)):
             raise ValueError(f"{folder} holds another run ({there.status.value}), which would be lost: {otherwise}")
 
     def after(self, run: Stepping, iterate: Iterate) -> None:
@@ -170,7 +170,7 @@ class Keeper:
     def write(self, run: Stepping) -> None:
         """Write a file; where that fails ``problem`` says why, and the old one stays."""
         try:
-            self._rows = self._rows or fingerprint(run.data)
+            self._rows = self._rows or fingerprint(run.data, run.recipe)
             self.path.parent.mkdir(parents=True, exist_ok=True)
             self.look(run)
             write_state(run, self.path, self._rows, self.checkpoint)

@@ -27,7 +27,7 @@ def coefficients(model: FittedModel) -> pandas.DataFrame:
     return pandas.DataFrame(
         model.theta.cpu().numpy(),
         index=pandas.MultiIndex.from_tuples(rows, names=["block", "feature"]),
-        columns=pandas.Index(list(outputs), name="output" if model.classes is None else "class"),
+        columns=pandas.Index(list(outputs), name="output" if model.classes is None else "class", tupleize_cols=False),
     )
 
 

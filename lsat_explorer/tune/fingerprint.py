@@ -4,28 +4,45 @@ from __future__ import annotations
 
 import hashlib
 import platform
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from torch import Tensor
 
-from ..data.data import Data
+from ..data.data import Data, Split
 from ..data.on_disk import RowsApart
+from ..model.recipe import Recipe
 
-__all__ = ["fingerprint", "versions"]
+__all__ = ["fingerprint", "is_of", "other_data", "versions"]
 
 _PACKAGES = ("lsat_explorer", "torch", "numpy", "scipy", "scikit-learn")
 
 
-def fingerprint(data: Data) -> dict[str, str]:
-    """Return what tells these rows from others: their name, and a hash of the training and validation rows."""
+def fingerprint(data: Data, recipe: Recipe | None = None) -> dict[str, str]:
+    """Return what tells these rows from others: their name, and a hash of the training and validation rows.
+
+    Of a ``recipe`` with early stopping, which test rows decide on, also one of these.
+    """
+    found = {"name": repr(data), "sha256": _hash(data.train, data.validation)}
+    if recipe is not None and recipe.early_stopping is not None and data.test is not None:
+        found["test_sha256"] = _hash(data.test)
+    return found
+
+
+def is_of(was: Mapping[str, str], data: Data, recipe: Recipe) -> bool:
+    """Whether a run that kept this `fingerprint` of its rows was on these; what was not kept is not compared."""
+    now = fingerprint(data, recipe if "test_sha256" in was else None)
+    return all(was.get(name) == value for name, value in now.items() if name != "name")
+
+
+def _hash(*splits: Split) -> str:
     digest = hashlib.sha256()
-    for split in (data.train, data.validation):
+    for split in splits:
         for values in (split.inputs, split.targets):
             for rows in _in_order(values):
                 digest.update(rows.numpy().data)
-    return {"name": repr(data), "sha256": digest.hexdigest()}
+    return digest.hexdigest()
 
 
 def other_data(was: Any, data: Data) -> str:

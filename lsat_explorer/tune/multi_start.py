@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from ..model.choices import Method
 from ..model.piece import Omega, number, prefixed, register, tensor, whole, within
 from .descent import start_iterate
+from .given import started
 from .iterate import Iterate, Memory, Status, packed, recalling, unpacked
 from .iterates import less
 from .quasi_newton import LBFGS
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
     from .problem import Problem
 
 __all__ = ["Grid", "MultiStart"]
+
+_NO_STEP = 2.0**-60
+"""Length of a proximal step that is as good as none: no penalty weighs anything in it, and domains are what is left."""
 
 
 class _Search:
@@ -131,7 +136,7 @@ class MultiStart(Method):
 
     def iterates(self, problem: Problem, omega: Omega | None = None, memory: Memory | None = None) -> Iterator[Iterate]:
         """Yield the iterates of each start, numbered through, then the best point as the last."""
-        search = _Search(problem.init() if omega is None else omega) if memory is None else _Search.of(memory)
+        search = _Search(started(omega or {}, problem.init())) if memory is None else _Search.of(memory)
         inner = within("method", memory or {}) or None
         points = self._starts(problem, search.origin)
         first = 0 if memory is None else search.start + (inner is None)  # the next, where nothing of the last is left
@@ -186,8 +191,14 @@ class MultiStart(Method):
             sampler = qmc.Sobol(len(names), rng=np.random.default_rng(problem.recipe.seed))
             for row in sampler.random(1 << (self.starts - 1).bit_length())[: self.starts - 1]:
                 moved = {name: omega[name] + self.spread * (2 * u - 1) for name, u in zip(names, row, strict=True)}
-                points.append(problem.prox({**omega, **moved}, 1.0))
+                points.append({**omega, **{name: _allowed(problem, name, value) for name, value in moved.items()}})
         return points
+
+
+def _allowed(problem: Problem, name: str, value: Tensor) -> Tensor:
+    """Return an entry of ω, or what is nearest to it in the domain of its hyper-penalty."""
+    penalty = problem.hyper_penalties[name]
+    return value if math.isfinite(float(penalty.value(value))) else penalty.prox(value, _NO_STEP)
 
 
 def _but_for_its_end(method: Any) -> Method:
@@ -241,7 +252,7 @@ class Grid(Method):
 
     def iterates(self, problem: Problem, omega: Omega | None = None, memory: Memory | None = None) -> Iterator[Iterate]:
         """Yield the starting point, each value of the grid, accepted where it is the best so far, then the best."""
-        search = _Search(problem.init() if omega is None else omega) if memory is None else _Search.of(memory)
+        search = _Search(started(omega or {}, problem.init())) if memory is None else _Search.of(memory)
         omega = search.origin
         if len(problem.tuned) != 1 or omega[problem.tuned[0]].numel() != 1:
             names = ", ".join(problem.tuned) or "nothing"

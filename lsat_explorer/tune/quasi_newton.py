@@ -17,7 +17,7 @@ from ..model.choices import Method
 from ..model.piece import Omega, number, prefixed, register, whole, within
 from ..solve.precision import SINGLE
 from .coordinates import Coordinates
-from .descent import Point, describe, restated, sharpened, start_iterate
+from .descent import Point, describe, norm, restated, sharpened, start_iterate
 from .iterate import Iterate, Memory, Status, packed, recalling, unpacked
 
 if TYPE_CHECKING:
@@ -125,7 +125,10 @@ class LBFGS(Method):
                     trial = problem.evaluate(space.omega(x, best.omega))
                     finite = math.isfinite(trial.objective)
                     gradient = problem.gradient(trial, beside=True) if finite else {}
+                    finite = finite and math.isfinite(norm(list(gradient.values())))
                     slope = space.slope(trial.omega, gradient) if finite else np.zeros_like(x)
+                    # A gradient that is not finite leaves nowhere to go from its point.
+                    trial = trial if finite else replace(trial, objective=math.inf)
                     last = self._next(problem, space, best, trial, gradient, last)
                     best = trial.settled() if last.accepted else best
                     said.answers.append((trial.objective if finite else 1e300, slope))

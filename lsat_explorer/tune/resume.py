@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from ..data.data import Data
 from .checkpoint import Checkpoint, Keeper
 from .checkpoint_file import NAME, read_state
-from .fingerprint import fingerprint, other_data
+from .fingerprint import is_of, other_data
 
 if TYPE_CHECKING:
     from .run import Run
@@ -22,8 +22,7 @@ def resume(kind: type[Run], path: Path, data: Data) -> Run:
         raise ValueError(f"data is a {type(data).__name__}, expected Data: give the data that the run was run on.")
     path = path / NAME if path.is_dir() or (path.name != NAME and not path.exists()) else path
     state = read_state(path)
-    rows = fingerprint(data)
-    if rows["sha256"] != state.rows.get("sha256"):
+    if not is_of(state.rows, data, state.recipe):
         raise ValueError(f"{path} is of a run on {other_data(state.rows, data)}")
     run = kind(state.recipe, data, state.start)
     if path.name == NAME:

@@ -23,7 +23,7 @@ from ..model.recipe import Recipe
 from .checkpoint import Checkpoint, Keeper
 from .checkpoint_file import NAME
 from .entry_names import EntryNames
-from .fingerprint import fingerprint, other_data, versions
+from .fingerprint import fingerprint, is_of, other_data, versions
 from .fitted import FittedModel
 from .iterate import SCALARS, Iterate, Status, read_field
 from .last_look import TestResult
@@ -79,7 +79,7 @@ def about(run: Run) -> dict[str, Any]:
     """
     if isinstance(run, _Record):
         return run.about
-    said: dict[str, Any] = {"status": run.status.value, "looks": run.looks, "data": fingerprint(run.data)}
+    said: dict[str, Any] = {"status": run.status.value, "looks": run.looks, "data": fingerprint(run.data, run.recipe)}
     return said | {"message": run.message, "notes": run.notes, "versions": versions()}
 
 
@@ -106,13 +106,16 @@ def load_run(folder: Path, data: Data | None) -> Run:
     iterates = _read(folder, "iterates.csv", _iterates)
     recipe = _read(folder, "recipe.json", lambda path: Recipe.from_json(text_in(path)))
     model = _read(folder, "model.safetensors", FittedModel.load)
-    if data is not None and fingerprint(data) != said.get("data"):
-        raise ValueError(f"{folder} was run on {other_data(said.get('data'), data)}")
+    if data is not None:
+        rows = dict(said.get("data") or {})
+        if rows.get("name") != repr(data) or not is_of(rows, data, recipe):
+            raise ValueError(f"{folder} was run on {other_data(rows, data)}")
     run = Run(recipe, data) if data is not None else _Record(recipe, said, model)
     run.start = (
         _read(folder, _START, lambda path: read_tensors(path)[1]) if in_force(folder, _START).is_file() else None
     )
-    run.restore(iterates, model.omega, Status(said["status"]), int(said["looks"]))
+    status = Status(said["status"])
+    run.restore(iterates, model.omega, status if status.final else Status.BROKEN_OFF, int(said["looks"]))
     run.notes = [str(note) for note in said.get("notes", [])]
     return run
 

@@ -6,6 +6,7 @@ import math
 import threading
 import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -219,7 +220,8 @@ class Stepping:
             elif rule is not None and iterate.accepted and self.iterates.worse_for(iterate) >= rule.patience:
                 iterate = replace(iterate, status=Status.STOPPED_EARLY)
         elif self.problem is not None and math.isfinite(iterate.objective):
-            self.notes = notes(self.problem, iterate)
+            with suppress(Interrupted):  # what has come to its end stays so, without what there is to say of it
+                self.notes = notes(self.problem, iterate)
         with self.settled:
             self._omega = iterate.omega
             self.iterates.append(iterate)

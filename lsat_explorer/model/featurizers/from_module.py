@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
@@ -16,6 +18,9 @@ from ..registered import Registered
 __all__ = ["FromModule", "register_module"]
 
 _MODULES: Registered[Callable[[int], torch.nn.Module]] = Registered("module", "register_module")
+
+_IN_USE: WeakKeyDictionary[torch.nn.Module, threading.Lock] = WeakKeyDictionary()
+"""Held while a module has the ω of one thread for its parameters."""
 
 
 def register_module(name: str, factory: Callable[[int], torch.nn.Module]) -> None:
@@ -164,7 +169,9 @@ class _Module(Block):
         buffers = {n: b.to(computed.dtype) if b.is_floating_point() else b for n, b in self.module.named_buffers()}
         values = {name: value.to(computed.dtype) for name, value in omega.items()}
         # A copy, since a module may work in place and these may be the rows of the data themselves, or a file's.
-        found: Tensor = torch.func.functional_call(self.module, {**buffers, **values}, (computed.clone(),))
+        rows = computed.clone()
+        with _IN_USE.setdefault(self.module, threading.Lock()):
+            found: Tensor = torch.func.functional_call(self.module, {**buffers, **values}, (rows,))
         return found
 
     def state(self) -> dict[str, Tensor]:
