@@ -87,6 +87,16 @@ def test_a_model_predicts_sparse_rows_by_features_of_any_kind() -> None:
         model.predict(sparse.csr_array(DENSE[:, :6]))
 
 
+@pytest.mark.cuda
+@pytest.mark.parametrize("name", OTHERS)
+def test_a_model_on_a_card_predicts_sparse_rows(name: str, tmp_path) -> None:
+    recipe = lsat.Recipe(featurizer=OTHERS[name], regularizer=lsat.Ridge(), method=lsat.LBFGS(max_iterations=1))
+    lsat.tune(recipe, both(LABELS)[0], progress=False).model.save(tmp_path / "model.safetensors")
+    here, there = (lsat.FittedModel.load(tmp_path / "model.safetensors", device=device) for device in ("cpu", "cuda"))
+    found = there.decision_function(sparse.csr_array(DENSE))
+    np.testing.assert_allclose(found, here.decision_function(DENSE), rtol=0, atol=1e-10)
+
+
 def test_explanations_and_verdicts_are_as_of_dense_rows() -> None:
     dense, thin = both(LABELS)
     recipe = lsat.Recipe(method=lsat.ProximalGradient(max_iterations=2))

@@ -37,15 +37,14 @@ def is_columnwise(prepared: Prepared, omega: Omega) -> bool:
 
 def outputs(prepared: Prepared, omega: Omega, theta: Tensor, matrix: Any) -> np.ndarray:
     """Return φ(x)ᵀθ (N, m) of a sparse ``matrix`` (N, d) by rows, ``omega`` with local names."""
-    theta = theta.cpu()
     if is_columnwise(prepared, omega):
         columns = [_columns(block, within(name, omega)) for name, block in prepared.parts.items()]
-        return np.asarray(predicted(Shifted(matrix), columns, theta))
+        return np.asarray(predicted(Shifted(matrix), columns, theta.cpu()))
     found = np.empty((matrix.shape[0], theta.shape[1]))
     step = max(1, AT_ONCE // max(matrix.shape[1], theta.shape[0]))
     for start in range(0, len(found), step):
-        rows = torch.from_numpy(matrix[start : start + step].toarray()).double()
-        found[start : start + step] = torch.cat(list(prepared.blocks(omega, rows).values()), 1) @ theta
+        rows = torch.from_numpy(matrix[start : start + step].toarray()).to(theta.device).double()
+        found[start : start + step] = (torch.cat(list(prepared.blocks(omega, rows).values()), 1) @ theta).cpu()
     return found
 
 
