@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+import polars
 import pytest
 import torch
 
@@ -54,6 +55,64 @@ def test_a_column_of_text_is_told_with_what_encodes_it():
         "city_Bern",
         "city_Oslo",
     )
+
+
+def test_thousands_separators_are_told_from_decimal_commas(tmp_path):
+    path = tmp_path / "t.csv"
+    entries = ["1,001", "500", "1,234,567", "-20,000.5", "7"] * 8
+    X.assign(age=entries, y=LABELS).to_csv(path, index=False)
+    with pytest.raises(ValueError, match=r"has '1,001' and 23 more numbers with thousands separators") as found:
+        datasets.from_csv(path, "y", progress=False, cache=False)
+    assert "decimal" not in str(found.value)
+    advised = str(found.value).partition("by ")[2].partition(", and give")[0]
+    table = eval(advised, {"pandas": pd, "path": path})
+    assert table.age[:5].tolist() == [1001, 500, 1234567, -20000.5, 7]
+    assert lsat.Data.from_arrays(table[["age", "weight"]], table.y).feature_names == ("age", "weight")
+    with pytest.raises(ValueError, match="thousands separators"):
+        datasets.from_csv(path, "age", progress=False, cache=False)
+    # a comma that may stand before decimals
+    for separator, given in ((";", "1,001"), (",", "1,5"), (",", "0,001")):
+        X.assign(age=[given, "500"] * 20, y=LABELS).to_csv(path, index=False, sep=separator)
+        with pytest.raises(ValueError, match=r"decimal comma in column 'age'.*decimal=','"):
+            datasets.from_csv(path, "y", progress=False, cache=False, separator=separator)
+
+
+TIMES = {
+    "dates": pd.Series(pd.date_range("2020-01-01", periods=40)),
+    "dates with a zone": pd.Series(pd.date_range("2020-01-01", periods=40, tz="Europe/Berlin")),
+    "durations": pd.Series(pd.timedelta_range("1h", periods=40, freq="h")),
+}
+
+
+@pytest.mark.parametrize("times", TIMES.values(), ids=TIMES)
+@pytest.mark.parametrize("alone", [False, True], ids=["beside numbers", "alone"])
+def test_dates_and_durations_are_told_with_what_makes_numbers_of_them(times, alone):
+    given = X.assign(age=times)[["age"] if alone else ["weight", "age"]]
+    durations = times.dtype.kind == "m"
+    expected = times.dt.total_seconds() if durations else (times - times.min()).dt.days
+    model = lsat.tune(QUICK, lsat.Data.from_arrays(given.assign(age=expected), LABELS), progress=False).model
+    fits = [lambda rows: lsat.Data.from_arrays(rows, LABELS)]
+    if not alone:
+        fits += [lambda rows: lsat.TunedLeastSquaresClassifier().fit(rows, LABELS), model.predict]
+    for fit in fits:
+        with pytest.raises((ValueError, TypeError), match=r"write that column as (days|seconds) first") as found:
+            fit(given)
+        assert "get_dummies" not in str(found.value)
+        advised = str(found.value).partition("such as ")[2].partition(", or drop it")[0]
+        made = given.assign(age=eval(advised, {"X": given}))
+        assert made.age.tolist() == expected.tolist()
+        fit(made)
+
+
+@pytest.mark.parametrize("alone", [False, True], ids=["beside numbers", "alone"])
+@pytest.mark.parametrize("made", [polars.from_pandas, lambda frame: frame.assign(age=frame.age.dt.date)])
+def test_dates_of_polars_and_plain_ones_are_told_with_what_makes_numbers_of_them(made, alone):
+    given = made(X.assign(age=TIMES["dates"])[["age"] if alone else ["weight", "age"]])
+    with pytest.raises(ValueError, match="write that column as days first") as found:
+        lsat.Data.from_arrays(given, LABELS)
+    advised = str(found.value).partition("such as ")[2].partition(", or drop it")[0]
+    days = eval(advised, {"X": given, "pandas": pd})
+    assert (days - days[0]).tolist() == list(range(40))
 
 
 @pytest.mark.parametrize("separator", [";", "\t", "|"])

@@ -104,6 +104,29 @@ def test_numbers_are_categories_where_the_user_says_so(tmp_path):
         read(tmp_path, codes, categories=["prize"])
 
 
+def test_codes_that_are_called_categories_keep_their_zeros(tmp_path):
+    codes = with_prices(RANDOM.choice(["00", "01", "1"], N))
+    data = read(tmp_path, codes, categories="price")
+    assert data.feature_names[:3] == ("price=00", "price=01", "price=1")
+    model = lsat.tune(lsat.Recipe(method=QUICK), data, progress=False).model
+    rows = codes.set_index("id").loc[list(data.train.rows), ["price", "city"]]
+    expected = model.decision_function(data.train.inputs)
+    np.testing.assert_array_equal(model.decision_function(rows), expected)
+    with pytest.raises(ValueError, match="X has '001' at row 0, column 'price', which no row"):
+        model.predict(rows.assign(price="001"))
+    assert read(tmp_path, codes, "price", categories="price").classes == ("00", "01", "1")
+
+
+def test_a_number_or_a_flag_is_found_by_another_text_of_it_where_one_alone_is_meant():
+    wanted = ["zone=1", "zone=02", "zone=True", "zone=3.0", "zone=003"]
+    for given, place in (("01", 0), (1.0, 0), (2, 1), ("true", 2), (True, 2), ("3.0", 3), ("003", 4)):
+        made = in_order(["zone"], np.array([[given]], dtype=object), wanted)
+        assert made.astype(float).tolist() == [[float(place == column) for column in range(5)]]
+    for given in (3, "2", "3", "4", "nan"):
+        with pytest.raises(ValueError, match=f"X has '{given}' at row 0, column 'zone', which no row"):
+            in_order(["zone"], np.array([[given]], dtype=object), wanted)
+
+
 # --- a model predicts from what it was fitted to ----------------------------------------------------------------------
 
 FRAMES = {

@@ -252,3 +252,32 @@ def test_predictions_take_the_place_of_no_file_unasked_and_never_of_what_is_read
     assert {path: path.read_bytes() for path in Path().rglob("*") if path.is_file()} == before
     assert command(*words, "p.csv", "--overwrite")[:2] == (0, "120 predictions are in p.csv.\n")
     assert len(pd.read_csv("p.csv")) == N
+
+
+def test_predict_reads_categories_as_the_text_that_stands_there(command):
+    codes = TABLE.assign(zone=RANDOM.choice(["00", "01", "1"], N))
+    codes.to_csv("codes.csv", index=False)
+    words = ("tune", "recipe.json", "--data", "codes.csv", "--target", "churn", *OPTIONS, "--out", "run")
+    assert command(*words)[0] == 0
+    model = lsat.FittedModel.load("run/model.safetensors")
+    assert [name for name in model.feature_names if "zone" in name] == ["zone=00", "zone=01", "zone=1"]
+    code, out, _ = command("predict", "run", "--data", "codes.csv", *READ, "--drop", "churn")
+    assert code == 0
+    rows = codes.set_index("id").drop(columns=["note", "churn"])
+    assert pd.read_csv(io.StringIO(out)).prediction.tolist() == model.predict(rows).tolist()
+
+
+def test_predict_takes_no_table_for_its_first_line_and_no_column_for_another(command):
+    frame = TABLE[["age"]].fillna(50).assign(income=TABLE.zone * 0.5)
+    data = lsat.Data.from_arrays(frame, frame.age - frame.income)
+    lsat.tune(lsat.Recipe(), data, progress=False).model.save("two.safetensors")
+    frame.to_csv("headless.csv", index=False, header=False)
+    frame[["income", "age"]].to_csv("other.csv", index=False, header=["Income", "Age"])
+    for file in ("headless.csv", "other.csv"):
+        code, out, error = command("predict", "two.safetensors", "--data", file)
+        assert (code, out) == (2, "")
+        assert "X lacks column 'age': give the columns 'age', 'income' by name." in error
+    Path("long.csv").write_text("age,income\n1,50,0.5\n2,60,1.5\n")
+    code, out, error = command("predict", "two.safetensors", "--data", "long.csv")
+    assert (code, out) == (2, "")
+    assert "Expected 2 fields in line 2, saw 3" in error

@@ -247,6 +247,31 @@ def test_a_folder_and_another_encoding_are_no_csv(csv):
     assert "metal=étain" in read_csv(csv).feature_names
 
 
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "side,a,b\n1.5,101,3,4\n2.5,102,3,4\n",
+            r"Expected 3 fields in line 2, saw 4\); look .* give each column a name",
+        ),
+        ("side,a,b\n\n0,101,3,4\n1,102,3\n", r"Expected 3 fields in line 3, saw 4\)"),  # 0 and 1 count the rows, too
+        ("side,a,b\n1.5,1,3,4,5\n", r"Expected 3 fields in line 2, saw 5\)"),
+        ("side,a,b\n1,2,3,\n4,5,6,\n", r"line 2, saw 4, the last one empty\); remove the ',' at the end of the lines"),
+        ("side;a\n1,5;2\n2,5;3\n", r"line 2, saw 2\); if ';' stands between columns, pass separator=';', or else"),
+    ],
+    ids=["one more", "counting", "two more", "trailing", "separator"],
+)
+def test_a_first_line_of_more_entries_than_names_shifts_no_column(text, message, tmp_path):
+    path = tmp_path / "a.csv"
+    path.write_text(text)
+    for read in (read_csv, from_files.frame_in):
+        with pytest.raises(ValueError, match=rf"a\.csv is no CSV that can be read \(.*{message}"):
+            read(path)
+    path.write_text("side,a,b\n1.5,2,3\n\n2.5,2,3,4\n")
+    with pytest.raises(ValueError, match="Expected 3 fields in line 4, saw 4"):
+        read_csv(path)
+
+
 def test_text_that_is_no_category_and_dates_are_refused(tmp_path):
     long = pd.DataFrame({"text": [f"word {i}" for i in range(150)], "side": ["head", "tail"] * 75})
     long.to_csv(tmp_path / "a.csv", index=False)

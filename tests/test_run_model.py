@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas
+import polars
 import pytest
 import torch
 from safetensors import safe_open
@@ -78,3 +79,24 @@ def test_labels_that_are_tuples_are_columns_of_the_coefficients():
     table = model.coefficients()
     assert list(table.columns) == list(model.classes)
     assert np.array_equal(table[("a", 1)], model.theta[:, 1])
+
+
+@pytest.mark.parametrize("names", [["age", "rooms"], ["p", "q"], [5, 7], [1, 0], ["0", "1"]], ids=str)
+def test_columns_of_which_no_name_is_known_are_refused_as_one_wrong_name_is(names):
+    X = pandas.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["Age", "Rooms"])
+    model = lsat.tune(lsat.Recipe(method=QUICK), lsat.Data.from_arrays(X, X["Age"]), progress=False).model
+    other = X.set_axis(names, axis=1)
+    for given in (other, polars.from_pandas(other.rename(columns=str))):
+        with pytest.raises(ValueError, match=r"X lacks column 'Age': give the columns 'Age', 'Rooms' by name\."):
+            model.predict(given)
+    for unnamed in (pandas.DataFrame(X.to_numpy()), polars.from_numpy(X.to_numpy())):
+        np.testing.assert_array_equal(model.predict(unnamed), model.predict(X))
+
+
+def test_columns_count_by_their_places_where_the_model_was_tuned_on_what_has_no_names():
+    X = np.random.default_rng(0).normal(size=(60, 4))
+    frame = pandas.DataFrame(X, columns=list("pqrs"))
+    for given, shape in ((X, None), (X, (2, 2)), (pandas.DataFrame(X), None), (polars.from_numpy(X), None)):
+        data = lsat.Data.from_arrays(given, X[:, 0], image_shape=shape)
+        model = lsat.tune(lsat.Recipe(method=QUICK), data, progress=False).model
+        np.testing.assert_array_equal(model.predict(frame), model.predict(X))

@@ -12,6 +12,7 @@ import lsat_explorer as lsat
 from lsat_explorer.commands.errors import user_input
 from lsat_explorer.commands.output import say, shows_progress, to_output
 from lsat_explorer.commands.source import add_table_arguments, told_as_options
+from lsat_explorer.data.categories import coded_columns
 from lsat_explorer.data.from_files import frame_in
 from lsat_explorer.data.whole_file import file_to_write, whole_file
 from lsat_explorer.tune.fitted import FittedModel
@@ -43,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         given = {name: getattr(args, name) for name in ("index", "drop", "separator", "decimal")}
         how = {name: value for name, value in given.items() if value is not None}
         with told_as_options():
-            frame = frame_in(args.data, progress=shows_progress(), **how)
+            frame = frame_in(args.data, texts=coded_columns(model.feature_names), progress=shows_progress(), **how)
             table = predictions(model, frame)
         if args.out is None:
             with to_output():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
@@ -9,22 +10,23 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsat_explorer.data.labels import FEW
-from lsat_explorer.data.tables import shown
+from lsat_explorer.data.tables import default_names, shown
 
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["coded", "in_order", "indicators", "refuse_numbers"]
+__all__ = ["coded", "coded_columns", "in_order", "indicators", "refuse_numbers"]
 
 MOST_VALUES = 100
 """Text with more different values than this is no category, but says something else of each row."""
 
 _DECIMAL_COMMA = r"\s*[-+]?\d*,\d+\s*"
+_THOUSANDS = r"\s*[-+]?[1-9]\d{0,2}(?:,\d{3})+(?:\.\d*)?\s*"
 
 _BEGINS_WITH_A_NUMBER = r"\s*[-+$€£¥]?\s*[.,]?\d"
 
 
-def indicators(column: pd.Series[Any], where: str, *, sure: bool = False) -> dict[str, np.ndarray]:
+def indicators(column: pd.Series[Any], where: str, *, sure: bool = False, separator: str = "") -> dict[str, np.ndarray]:
     """Return a column of 0 and 1 (N,) for each of its values, as ``name=value``, NaN where the entry is missing.
 
     Parameters
@@ -37,6 +39,8 @@ def indicators(column: pd.Series[Any], where: str, *, sure: bool = False) -> dic
         Whether the user called it categories. Else text of which half or more of the entries are numbers is refused,
         and so is what has more than 100 different values, or begins with a number in more than 20 different ways; and
         more than two texts are in two rows each on average.
+    separator : str
+        What stands between the columns of the file that it was read from.
 
     Raises
     ------
@@ -48,7 +52,7 @@ def indicators(column: pd.Series[Any], where: str, *, sure: bool = False) -> dic
     name = str(column.name)
     if not isinstance(column.dtype, pd.CategoricalDtype):
         if not sure:
-            refuse_numbers(column, where)
+            refuse_numbers(column, where, separator)
         column = column.map(_text, na_action="ignore")
     codes, values = coded(column, where, f"leave it out: drop=[{name!r}]")
     if not sure:
@@ -57,13 +61,15 @@ def indicators(column: pd.Series[Any], where: str, *, sure: bool = False) -> dic
     return {f"{name}={_text(value)}": np.where(absent, np.nan, codes == place) for place, value in enumerate(values)}
 
 
-def refuse_numbers(column: pd.Series[Any], where: str) -> None:
+def refuse_numbers(column: pd.Series[Any], where: str, separator: str = "") -> None:
     """Refuse text of which at least half are numbers: an entry that is none has made text of them all.
+
+    Where commas are the ``separator`` of columns, 1,001 is not taken for a number with a decimal comma.
 
     Raises
     ------
     ValueError
-        With the first entry that is no number, and its row, or the first with a decimal comma.
+        With the first entry that is no number, and its row, or the first with a decimal comma or thousands separators.
     """
     import pandas as pd
 
@@ -73,6 +79,16 @@ def refuse_numbers(column: pd.Series[Any], where: str) -> None:
         return
     numeric = pd.to_numeric(present.where(text), errors="coerce").notna().to_numpy(dtype=bool)
     commas = present.astype(str).str.fullmatch(_DECIMAL_COMMA).to_numpy(dtype=bool)
+    thousands = present.astype(str).str.fullmatch(_THOUSANDS).to_numpy(dtype=bool)
+    whole = separator == "," and thousands.any() and bool((thousands | ~commas).all())
+    if whole and 2 * (numeric | thousands).sum() >= len(present):
+        first = present.iloc[int(np.argmax(thousands))]
+        raise ValueError(
+            f"{where} has {shown(first)} and {int(thousands.sum()) - 1:,} more numbers with thousands separators, as "
+            f"it seems, in column {shown(name)}, expected numbers without; remove them, or read the file yourself, by "
+            f'pandas.read_csv(path, thousands=","), and give the table to Data.from_arrays, or say that all are '
+            f"categories: categories=[{name!r}]"
+        )
     if commas.any() and 2 * (numeric | commas).sum() >= len(present):
         first = present.iloc[int(np.argmax(commas))]
         raise ValueError(
@@ -144,11 +160,12 @@ def coded(column: pd.Series[Any], where: str, remedy: str) -> tuple[np.ndarray, 
     return category.cat.codes.to_numpy(dtype=np.int64), values
 
 
-def in_order(names: Sequence[str], entries: np.ndarray, wanted: Sequence[str]) -> np.ndarray:
+def in_order(names: Sequence[str], entries: np.ndarray, wanted: Sequence[str], *, unnamed: bool = False) -> np.ndarray:
     """Return the entries (N, d) of a frame, as objects or numbers, in the order of the wanted columns, by name.
 
     A wanted column ``colour=red`` that the frame lacks is made of its column ``colour``: 1 where that says ``red``, NaN
-    where the entry is missing. Where no name is a wanted one, and there are as many, their order counts.
+    where the entry is missing. Their order counts where no name is a wanted one, there are as many, and the frame's
+    or the wanted ones were made up: those of an array, or the frame is ``unnamed``.
 
     Raises
     ------
@@ -162,8 +179,10 @@ def in_order(names: Sequence[str], entries: np.ndarray, wanted: Sequence[str]) -
     """
     given = set(names)
     names, entries = _with_indicators(list(names), entries, wanted)
-    if names == list(wanted) or (len(names) == len(wanted) and not set(names) & set(wanted)):
-        return entries  # in the second case they are called otherwise than in training: their order counts
+    if names == list(wanted):
+        return entries
+    if len(names) == len(wanted) and not set(names) & set(wanted) and (unnamed or _made_up(wanted) or _counted(names)):
+        return entries
     places, asked = {name: place for place, name in enumerate(names)}, set(wanted)
     lacking = next((name for name in wanted if name not in places), None)
     unknown = next((name for name in names if name not in asked), None)
@@ -180,6 +199,18 @@ def in_order(names: Sequence[str], entries: np.ndarray, wanted: Sequence[str]) -
         known = ", ".join(map(repr, expected[:6])) + (", …" if len(expected) > 6 else "")
         raise ValueError(f"X {trouble}: give the columns {known} by name.")
     return entries[:, [places[name] for name in wanted]]
+
+
+def _made_up(wanted: Sequence[str]) -> bool:
+    """Whether these are no names of the user's, but those of an array, of images or of a frame without names."""
+    every = list(wanted)
+    arrays = (list(default_names(len(every), None)), list(map(str, range(len(every)))))
+    return every in arrays or _counted(every) or all(re.fullmatch(r"pixel(_\d+)+", name) for name in every)
+
+
+def _counted(names: Sequence[str]) -> bool:
+    """Whether these are the names that polars gives to the columns of an array."""
+    return list(names) == [f"column_{place}" for place in range(len(names))]
 
 
 def _as_given(wanted: Sequence[str], given: set[str]) -> dict[str, str]:
@@ -217,6 +248,13 @@ def _indicators_of(column: str, entries: np.ndarray, made: Sequence[str], known:
 
     absent = np.asarray(pd.isna(entries), dtype=bool)
     texts = np.array([None if gone else _text(entry) for entry, gone in zip(entries, absent, strict=True)], object)
+    strange = ~absent & ~np.isin(texts.astype(str), known)
+    if strange.any():
+        asked = [
+            (str(text), isinstance(entry, str)) for text, entry in zip(texts[strange], entries[strange], strict=True)
+        ]
+        meant = {each: _otherwise(*each, known) for each in set(asked)}
+        texts[strange] = [meant[each] for each in asked]
     unseen = ~absent & ~np.isin(texts.astype(str), known)
     if unseen.any():
         row = int(np.argmax(unseen))
@@ -227,6 +265,28 @@ def _indicators_of(column: str, entries: np.ndarray, made: Sequence[str], known:
         )
     columns = [np.where(absent, np.nan, texts == name.removeprefix(f"{column}=")) for name in made]
     return np.stack(columns, axis=1).astype(object)
+
+
+def _otherwise(text: str, as_text: bool, known: Sequence[str]) -> str:
+    """Return the known text of the same number or flag, if one alone is: 1 for the text 1.0; 01 for the number 1."""
+    plainly = _plainly(text)
+    same = [each for each in known if _plainly(each) == plainly]
+    return same[0] if len(same) == 1 and (same[0] == plainly or not as_text) else text
+
+
+def _plainly(text: str) -> str:
+    """Return the text of a number or a flag as `_text` would write that."""
+    written = text.strip()
+    if re.fullmatch(r"[-+]?\d{1,18}(\.0*)?", written):
+        return str(int(written.partition(".")[0]))
+    return written.capitalize() if written.lower() in ("true", "false") else text
+
+
+def coded_columns(wanted: Sequence[str]) -> list[str]:
+    """Return the columns that a frame may have in place of wanted ones: ``colour`` for ``colour=red``."""
+    asked = set(wanted)
+    starts = (name[: sign.start()] for name in wanted for sign in re.finditer("=", name))
+    return [column for column in dict.fromkeys(starts) if column not in asked]
 
 
 def _text(value: Any) -> Any:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["column_of", "frame_of", "index_of", "rows_at"]
+__all__ = ["column_of", "frame_of", "index_of", "numbered", "rows_at"]
 
 
 def frame_of(table: Any) -> tuple[tuple[str, ...], np.ndarray] | None:
@@ -17,7 +17,7 @@ def frame_of(table: Any) -> tuple[tuple[str, ...], np.ndarray] | None:
     ----------
     table : data frame of pandas, polars, pyarrow or another library that narwhals knows
         Frames of numbers stay numbers, without a copy where their library has none to make; others become objects,
-        with None, NaN or NA where an entry is missing. A lazy frame is collected.
+        with None, NaN or NA where an entry is missing, and also where there are dates. A lazy frame is collected.
 
     Examples
     --------
@@ -29,7 +29,28 @@ def frame_of(table: Any) -> tuple[tuple[str, ...], np.ndarray] | None:
     import narwhals as nw
 
     found, names = _seen(table)
-    return (names, found.to_numpy()) if isinstance(found, nw.DataFrame) else None
+    if not isinstance(found, nw.DataFrame):
+        return None
+    if found.implementation.is_pandas_like() or not any(kind.is_temporal() for kind in found.schema.values()):
+        return names, found.to_numpy()
+    entries = np.empty(found.shape, dtype=object)  # polars would make numbers of dates beside numbers
+    for place in range(found.shape[1]):
+        entries[:, place] = found[:, place].to_list()
+    return names, entries
+
+
+def numbered(table: Any) -> bool:
+    """Whether pandas numbered the columns of a frame, 0 … d − 1, as it does where they were given no names.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> numbered(pd.DataFrame([[1.0, 2.0]])), numbered(pd.DataFrame({5: [1.0], 7: [2.0]}))
+    (True, False)
+    """
+    import pandas as pd
+
+    return isinstance(table, pd.DataFrame) and table.columns.equals(pd.RangeIndex(table.shape[1]))
 
 
 def column_of(values: Any) -> tuple[np.ndarray, tuple[Any, ...] | None] | None:

@@ -14,7 +14,7 @@ from lsat_explorer.data.tables import shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Rows", "check_columns", "names_in", "rows_of_frame", "targets_of"]
+__all__ = ["Rows", "check_columns", "names_in", "other_separator", "rows_of_frame", "targets_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -72,10 +72,15 @@ def check_columns(names: Sequence[str], columns: Sequence[str], where: str, opti
     for name in names:
         if name not in columns:
             known = ", ".join(columns[:10]) + (", …" if len(columns) > 10 else "")
-            between = next((mark for mark in ";,\t|" if len(columns) == 1 and mark in columns[0]), None)
+            between = other_separator(columns)
             if between is not None:
                 known += f" alone; if {between!r} stands between columns, pass separator={between!r}, or else"
             raise ValueError(f"{where} has no column {shown(name)} for {option}=, it has {known}; name one of these")
+
+
+def other_separator(columns: Sequence[str]) -> str | None:
+    """Return what may stand between the names in a single one, or None."""
+    return next((mark for mark in ";,\t|" if len(columns) == 1 and mark in columns[0]), None)
 
 
 def rows_of_frame(
@@ -86,6 +91,7 @@ def rows_of_frame(
     index: str | None,
     drop: str | Sequence[str],
     categories: str | Sequence[str] = (),
+    separator: str = "",
 ) -> Rows:
     """Divide a frame into inputs and outcomes, text and categories among the inputs as one column for each value.
 
@@ -102,6 +108,8 @@ def rows_of_frame(
         Column to leave out, or several.
     categories : str or sequence of str
         Column of categories, or several, whatever they hold.
+    separator : str
+        What stands between the columns of the file that it was read from, where that is text.
 
     Raises
     ------
@@ -132,18 +140,19 @@ def rows_of_frame(
         frame = frame.set_index(index)
     rows = None if isinstance(frame.index, pd.RangeIndex) else frame.index.astype(object).tolist()
     outcome = frame[targets[0]] if len(targets) == 1 else frame[targets]
-    inputs = [_columns(frame[name], where, name in sure) for name in frame.columns if name not in {*targets, *dropped}]
+    features = [name for name in frame.columns if name not in {*targets, *dropped}]
+    inputs = [_columns(frame[name], where, name in sure, separator) for name in features]
     if not inputs:
         raise ValueError(f"{where} has no column beside the target; give the file that has the features")
     names = [name for column in inputs for name in column]
     arrays = [values for column in inputs for values in column.values()]
     single = all(values.dtype == np.float32 for values in arrays)
     X = np.stack([values.astype(np.float32 if single else np.float64) for values in arrays], axis=1)
-    y, labels = _outcome(outcome, where, targets[0] in sure)
+    y, labels = _outcome(outcome, where, targets[0] in sure, separator)
     return Rows(X, y, labels, names, rows)
 
 
-def _columns(column: pd.Series[Any], where: str, sure: bool) -> dict[str, np.ndarray]:
+def _columns(column: pd.Series[Any], where: str, sure: bool, separator: str) -> dict[str, np.ndarray]:
     """Return one input as numbers by name, NaN where it is missing; ``sure`` tells that it holds categories."""
     import pandas as pd
     from pandas.api import types
@@ -158,10 +167,12 @@ def _columns(column: pd.Series[Any], where: str, sure: bool) -> dict[str, np.nda
         raise ValueError(
             f"{where} has {dtype} in column {shown(name)}, expected numbers or text; leave it out: drop=[{name!r}]"
         )
-    return indicators(column, where)
+    return indicators(column, where, separator=separator)
 
 
-def _outcome(outcome: pd.Series[Any] | pd.DataFrame, where: str, sure: bool) -> tuple[np.ndarray, list[Any] | None]:
+def _outcome(
+    outcome: pd.Series[Any] | pd.DataFrame, where: str, sure: bool, separator: str
+) -> tuple[np.ndarray, list[Any] | None]:
     """Return y, with the labels where it holds places among them."""
     import pandas as pd
     from pandas.api import types
@@ -172,7 +183,7 @@ def _outcome(outcome: pd.Series[Any] | pd.DataFrame, where: str, sure: bool) -> 
     sure = sure or isinstance(dtype, pd.CategoricalDtype) or types.is_bool_dtype(dtype)
     if sure or not types.is_numeric_dtype(dtype):
         if not sure:
-            refuse_numbers(outcome, where)
+            refuse_numbers(outcome, where, separator)
         codes, labels = coded(outcome, where, "name another target")
         return codes, labels
     whole = types.is_integer_dtype(dtype) and not outcome.isna().any()

@@ -15,6 +15,7 @@ from lsat_explorer.data.calls import call_of
 from lsat_explorer.data.data import Data
 from lsat_explorer.data.division import Division
 from lsat_explorer.data.frames import check_columns, names_in, rows_of_frame
+from lsat_explorer.data.long_lines import refuse_long_lines
 from lsat_explorer.data.packed import lines_of
 from lsat_explorer.data.parquet import batches, frame_of, parquet_files, refuse_bomb
 
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     import pandas as pd
 
 __all__ = ["frame_in", "from_csv", "from_parquet"]
+
+_READING = 2
+"""The version of how CSV is read: what an older one left in the cache is not taken."""
 
 
 def from_csv(
@@ -56,7 +60,8 @@ def from_csv(
     drop
         Column to leave out, or several.
     categories
-        Column of categories, or several, whatever they hold: text that would be refused, or numbers such as codes.
+        Column of categories, or several, whatever they hold: text that would be refused, or numbers such as codes,
+        whose text is kept as it stands, ``01`` beside ``1``.
     separator
         What stands between two entries.
     decimal
@@ -97,11 +102,11 @@ def from_csv(
         raise ValueError(f"{file} is a folder, expected a CSV file; give the path of one file in it")
 
     def read() -> pd.DataFrame:
-        return _read_csv(file, separator, decimal, progress)
+        return _read_csv(file, separator, decimal, progress, names_in(categories, "categories"))
 
     options = {"target": target, "index": index, "drop": drop, "categories": categories}
     source = call_of(from_csv, path=os.fspath(path), **options, separator=separator, decimal=decimal, **division)
-    return _divided(file, [file], read, {"csv": [separator, decimal], **options}, cache, division, source)
+    return _divided(file, [file], read, {"csv": [separator, decimal, _READING], **options}, cache, division, source)
 
 
 def from_parquet(
@@ -157,6 +162,7 @@ def frame_in(
     drop: str | Sequence[str] = (),
     separator: str = ",",
     decimal: str = ".",
+    texts: Sequence[str] = (),
     progress: bool = True,
 ) -> pd.DataFrame:
     """Read the table of a CSV or Parquet file as `from_csv` and `from_parquet` do, but leave it as it is.
@@ -167,6 +173,8 @@ def frame_in(
         A file ``.parquet``, or a folder of them; any other is CSV.
     index, drop, separator, decimal, progress
         As in `from_csv`.
+    texts
+        Columns of CSV to leave as text, where they are there.
 
     Returns
     -------
@@ -179,7 +187,10 @@ def frame_in(
     """
     file = _existing(path)
     parquet = file.suffix == ".parquet" or file.is_dir()
-    frame = _read_parquet(parquet_files(file), progress) if parquet else _read_csv(file, separator, decimal, progress)
+    if parquet:
+        frame = _read_parquet(parquet_files(file), progress)
+    else:
+        frame = _read_csv(file, separator, decimal, progress, texts)
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     dropped = names_in(drop, "drop")
     for option, named in (("drop", dropped), ("index", [] if index is None else [index])):
@@ -208,7 +219,7 @@ def _divided(
     how = {name: options[name] for name in ("target", "index", "drop", "categories")}
 
     def rows() -> Any:
-        return rows_of_frame(read(), path.name, **how)
+        return rows_of_frame(read(), path.name, **how, separator=options["csv"][0] if "csv" in options else "")
 
     table = cached(path, stamp(files), options, rows) if cache else rows()
     named: Any = {"name": path.name.split(".")[0], **division}
@@ -217,7 +228,7 @@ def _divided(
     )
 
 
-def _read_csv(path: Path, separator: str, decimal: str, progress: bool) -> pd.DataFrame:
+def _read_csv(path: Path, separator: str, decimal: str, progress: bool, texts: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
     if not isinstance(separator, str) or not separator:
@@ -233,7 +244,9 @@ def _read_csv(path: Path, separator: str, decimal: str, progress: bool) -> pd.Da
         lines_of(path, cast(BinaryIO, followed), separator) as lines,
     ):
         try:
-            frame: pd.DataFrame = pd.read_csv(lines, sep=separator, decimal=decimal, compression=None)
+            frame: pd.DataFrame = pd.read_csv(
+                lines, sep=separator, decimal=decimal, compression=None, dtype=dict.fromkeys(texts, str)
+            )
         except UnicodeDecodeError:
             raise ValueError(
                 f"{path} is not encoded as UTF-8; save it so first, for instance by Path('new.csv').write_text("
@@ -244,12 +257,7 @@ def _read_csv(path: Path, separator: str, decimal: str, progress: bool) -> pd.Da
                 raise
             reason = " ".join(str(error).split()).rstrip(".")
             raise ValueError(f"{path} is no CSV that can be read ({reason}); look at its lines and separator") from None
-    if isinstance(frame.index, pd.MultiIndex):
-        entries = frame.index.nlevels + frame.shape[1]
-        raise ValueError(
-            f"{path} has {entries:,} entries in a line and {frame.shape[1]:,} names in the first, expected a name for "
-            f"each; look at its lines and separator"
-        )
+    refuse_long_lines(path, separator, frame)
     return frame
 
 

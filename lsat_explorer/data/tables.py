@@ -11,6 +11,7 @@ import numpy as np
 import torch
 
 from lsat_explorer.data.foreign import column_of, frame_of, index_of, rows_at
+from lsat_explorer.data.times import as_numbers
 
 __all__ = [
     "LARGEST",
@@ -214,7 +215,8 @@ def read_inputs(
         return values.astype(np.float64), names
     if values.dtype.kind in "OU":
         return numbers(values, what, names, _ENCODE), names
-    raise ValueError(f"{what} is of type {values.dtype}, expected real numbers; convert it to numbers first")
+    advice = as_numbers(np.zeros((), values.dtype)[()], 0, names, "convert it to numbers first")
+    raise ValueError(f"{what} is of type {values.dtype}, expected real numbers; {advice}")
 
 
 def numbers(values: np.ndarray, what: str, names: Sequence[str] | None = None, how: str = "") -> np.ndarray:
@@ -229,10 +231,10 @@ def numbers(values: np.ndarray, what: str, names: Sequence[str] | None = None, h
             read[:, column] = entries.astype(np.float64)
         except (TypeError, ValueError, OverflowError):
             position = next((row for row, entry in enumerate(entries) if not _is_number(entry)), 0)
-            raise ValueError(
-                f"{what} has {shown(values[position, column])} at position {position}, column {_column(column, names)}"
-                f", expected numbers; encode or drop that column first{how}"
-            ) from None
+            advice = as_numbers(values[position, column], column, names, f"encode or drop that column first{how}")
+            place = f"position {position}, column {_column(column, names)}"
+            found = shown(values[position, column])
+            raise ValueError(f"{what} has {found} at {place}, expected numbers; {advice}") from None
     return read
 
 

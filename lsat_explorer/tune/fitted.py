@@ -13,7 +13,7 @@ import torch
 from torch import Tensor
 
 from ..data.categories import in_order
-from ..data.foreign import frame_of
+from ..data.foreign import frame_of, numbered
 from ..data.safe_file import refuse_path, write_tensors
 from ..data.sparse_rows import RowsSparse, check_entries, read_sparse
 from ..data.tables import check_finite, fitting, numbers, plain
@@ -103,8 +103,9 @@ class FittedModel:
     def decision_function(self, X: Any) -> np.ndarray:
         """Return the raw outputs φ(u)ᵀθ (N, m) for inputs (N, d), which may be a sparse matrix of scipy.
 
-        The columns of a data frame are taken by name. Where it lacks the input ``colour=red`` and has a column
-        ``colour``, the input is 1 where that says ``red``, else 0, and missing where the entry is.
+        The columns of a data frame are taken by name; by their places where the model was tuned on an array without
+        names, or where pandas numbered them, 0 … d − 1, or polars did. Where it lacks the input ``colour=red`` and has
+        a column ``colour``, the input is 1 where that says ``red``, else 0, and missing where the entry is.
 
         Raises
         ------
@@ -148,7 +149,7 @@ class FittedModel:
 
     def _inputs(self, X: Any) -> Tensor:
         frame = frame_of(X)
-        array = plain(X, "X") if frame is None else in_order(*frame, self.feature_names)
+        array = plain(X, "X") if frame is None else in_order(*frame, self.feature_names, unnamed=numbered(X))
         self._check_width(array)
         if array.dtype.kind not in "biufOU":
             raise ValueError(f"X is of type {array.dtype}: expected real numbers.")
