@@ -126,8 +126,8 @@ def read(path: Path) -> tuple[Known, Stamp]:
         return decode(content.decode("utf-8")), mark
     except ValueError as error:
         raise ValueError(
-            f"{path} is damaged, or is no file of verdicts: {error} It was left as it is: move it away, or give "
-            "another path."
+            f"{path} is damaged, or is no file of verdicts: {str(error).rstrip('.')}. It was left as it is: move it "
+            "away, or give another path."
         ) from error
 
 
