@@ -162,6 +162,18 @@ while len(tuner.run.iterates) < 3:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("view", ["FeaturizerBuilder(wine())", "GraphEditor(data=lsat.datasets.digits())"])
+def test_a_script_may_end_while_a_view_computes_in_the_background(view: str) -> None:
+    script = f"""
+import lsat_explorer as lsat; from sklearn.datasets import load_wine
+def wine(): return lsat.Data.from_arrays(*load_wine(return_X_y=True))
+view = lsat.widgets.{view}
+"""
+    for _ in range(3):  # what ends too early does not abort each time
+        done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=120, check=False)
+        assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_team_that_is_released_is_made_again() -> None:
     before = torch.get_num_threads()
     torch.set_num_threads(2)

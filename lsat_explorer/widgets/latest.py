@@ -6,11 +6,13 @@ import math
 import threading
 import time
 from collections.abc import Callable
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
-from lsat_explorer.widgets.threads import begun
+from lsat_explorer.widgets.threads import begun, closed_at_exit
 
 __all__ = ["Latest"]
+
+_MOST_SECONDS = 20.0  # of the work that is under way, at the end of the process
 
 _Wish = TypeVar("_Wish")
 
@@ -43,6 +45,8 @@ class Latest(Generic[_Wish]):
         self._waiting: list[_Wish] = []  # the newest wish, or nothing
         self._thread: threading.Thread | None = None
         self._closed = False
+        self._end = _End(self)
+        closed_at_exit(self._end)
 
     @property
     def busy(self) -> bool:
@@ -100,3 +104,14 @@ class Latest(Generic[_Wish]):
                 if self._waiting:
                     self._start()
                 self._changed.notify_all()
+
+
+class _End:
+    """What waits, as the interpreter goes, for the work that is under way: it may not be broken off."""
+
+    def __init__(self, latest: Latest[Any]) -> None:
+        self._latest = latest
+
+    def close(self) -> None:
+        self._latest.close()
+        self._latest.wait(_MOST_SECONDS)

@@ -17,11 +17,8 @@ from lsat_explorer.widgets.row_predictions import fit_of
 from lsat_explorer.widgets.row_reasons import Reasons
 from lsat_explorer.widgets.row_resolve import Answer
 from lsat_explorer.widgets.row_tiles import RowTiles
-from lsat_explorer.widgets.threads import closed_at_exit
 
 __all__ = ["RowFits", "at_hand", "can_judge", "can_predict"]
-
-_MOST_SECONDS = 20.0  # of a step, at the end of the process
 
 
 def can_predict(run: Any) -> bool:
@@ -37,17 +34,6 @@ def at_hand(run: Any) -> bool:
 def can_judge(run: Any) -> bool:
     """Whether the model of a run can say what its training rows do to validation rows: it can where there are some."""
     return can_predict(run) and len(run.data.validation) > 0
-
-
-class _End:
-    """What waits, as the interpreter goes, for the step that is being taken: it may not be broken off."""
-
-    def __init__(self, latest: Latest[Wish]) -> None:
-        self._latest = latest
-
-    def close(self) -> None:
-        self._latest.close()
-        self._latest.wait(_MOST_SECONDS)
 
 
 class RowFits:
@@ -72,8 +58,6 @@ class RowFits:
         self._latest = Latest(self._find_out, "lsat-rows")
         self.busy = False
         self.wait, self.close = self._latest.wait, self._latest.close
-        self._end = _End(self._latest)
-        closed_at_exit(self._end)
 
     def told(self, tiles: RowTiles) -> Told:
         """Return what is known of some rows."""
