@@ -120,7 +120,10 @@ def test_what_no_run_takes_up_is_held_once_one_has_begun() -> None:
     assert not alone.get_state()["_begun"]
     steered = lsat.widgets.HyperSliders(lsat.Run(recipe, lsat.datasets.digits()))
     assert steered.get_state()["_begun"]
-    steered.values = {**steered.values, "criterion/folds": 7}
+    with pytest.raises(ValueError, match="criterion"):
+        steered.values = {**steered.values, "criterion/folds": 7}
+    assert (steered.recipe, steered.values["criterion/folds"]) == (recipe, 5)
+    steered.set_state({"values": {**steered.values, "criterion/folds": 7}})
     assert steered.recipe == recipe
     assert "criterion" in steered.get_state()["_problem"]
 
@@ -142,7 +145,8 @@ def test_a_value_beyond_the_usual_range_widens_the_slider() -> None:
 @pytest.mark.parametrize(
     ("path", "value", "says"),
     [
-        ("method/stepp", 1.0, "method/step"),
+        ("method/stepp", 1.0, r"no number at 'method/stepp': did you mean 'method/step'\?"),
+        pytest.param("method/max_iterations", 10**400, "maximum iterations is a int: expected", id="a long number"),
         ("method/step", -1.0, "step"),
         ("loss/temperature", 0.5, "expected 0 for off or 1 for on"),
         ("method/step", float("nan"), "finite"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+import numpy as np
 import pytest
 import traitlets
 
@@ -50,6 +51,37 @@ def test_a_refused_value_leaves_everything_as_it_was_and_says_why(recipe: lsat.R
     assert sliders.get_state()["_problem"]  # and the same again is refused in words again
     sliders.set_state({"values": {**before, LAMBDA: 2.0}})
     assert sliders.get_state()["_problem"] == ""
+
+
+@pytest.mark.parametrize(
+    ("given", "says"),
+    [
+        ({"method/max_iteration": 50}, r"no number at 'method/max_iteration': did you mean 'method/max_iterations'\?"),
+        ({"nonsense": 1}, "no number at 'nonsense': expected one of method/tolerance, method/max_iterations"),
+        ({"method/max_iterations": "x"}, "maximum iterations is 'x': expected a finite number"),
+        ({"method/max_iterations": 7.6}, "maximum iterations is 7.6: expected a whole number"),
+        ({"method/tolerance": -1}, "tolerance is -1.0: expected a finite number of at least 0"),
+        ({"method/tolerance": float("nan")}, "tolerance is nan: expected a finite number"),
+        ({"method/tolerance": np.ones(2)}, r"tolerance is array\(\[1., 1.\]\): expected a finite number"),
+        ({"method/tolerance": 0.5, "nonsense": 1}, "no number at 'nonsense'"),
+    ],
+)
+def test_what_is_assigned_in_python_and_cannot_be_raises_and_leaves_all_as_it_was(
+    given: dict[str, Any], says: str
+) -> None:
+    sliders = HyperSliders(lsat.Recipe())
+    before = dict(sliders.values)
+    with pytest.raises(ValueError, match=says):
+        sliders.values = given
+    assert (sliders.recipe, sliders.values, sliders.get_state()["_problem"]) == (lsat.Recipe(), before, "")
+    with pytest.raises(ValueError, match=says):
+        HyperSliders(lsat.Recipe(), values=given)
+
+
+def test_numbers_of_numpy_move_the_sliders() -> None:
+    sliders = HyperSliders(lsat.Recipe())
+    sliders.values = {"method/max_iterations": np.int64(50), "method/tolerance": np.float32(0.5)}
+    assert sliders.recipe.method == lsat.LineSearch(tolerance=0.5, max_iterations=50)
 
 
 def test_a_recipe_assigned_in_python_moves_the_sliders(recipe: lsat.Recipe) -> None:

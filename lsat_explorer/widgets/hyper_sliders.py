@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from contextvars import ContextVar
 from dataclasses import asdict
+from numbers import Number
 from typing import Any
 
 import traitlets
@@ -10,9 +12,13 @@ import traitlets
 from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.widgets.base import View
 from lsat_explorer.widgets.knobs import knobs, set_knob
+from lsat_explorer.widgets.settings import SettingError
 from lsat_explorer.widgets.shown import Shown, looks, script
 
 __all__ = ["HyperSliders"]
+
+_of_a_page = ContextVar("_of_a_page", default=False)
+"""Whether what is assigned now comes from a page, which is answered in words, and not by an error."""
 
 
 class HyperSliders(Shown, View):
@@ -40,7 +46,8 @@ class HyperSliders(Shown, View):
     Raises
     ------
     ValueError
-        If ``source`` is neither a recipe nor a run.
+        If ``source`` is neither a recipe nor a run. Where ``values`` gets a path that the recipe does not have, or a
+        number that its piece refuses or the run cannot take up; all values then stay what they were.
 
     Examples
     --------
@@ -84,7 +91,11 @@ class HyperSliders(Shown, View):
 
     @traitlets.observe("values")
     def _take(self, change: Any) -> None:
-        moved = {path: value for path, value in change.new.items() if self._settled.get(path) != value}
+        moved = {
+            path: value
+            for path, value in change.new.items()
+            if not isinstance(value, Number) or self._settled.get(path) != value  # an array equals nothing
+        }
         self._problem = ""
         if not moved and len(change.new) == len(self._settled):
             return
@@ -96,10 +107,20 @@ class HyperSliders(Shown, View):
                 self.run.change(recipe)
         except ValueError as error:
             self.values = dict(self._settled)
+            if not _of_a_page.get():
+                raise SettingError(str(error)) from error
             self._problem = str(error)  # after the values, whose return to what they were ends a complaint
             return
         self.recipe = recipe
         self.values = dict(self._settled)  # as the piece took it, and with every number that was left out
+
+    def set_state(self, sync_data: dict[str, Any]) -> None:
+        """Take what a page says. A number that cannot be is answered there, and leaves all as it was."""
+        token = _of_a_page.set(True)
+        try:
+            super().set_state(sync_data)
+        finally:
+            _of_a_page.reset(token)
 
     def hold(self, begun: bool) -> None:
         """Hold the numbers that no run takes up, or let them be moved.

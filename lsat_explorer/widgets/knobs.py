@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
+from lsat_explorer.model.arguments import nearest, told
+from lsat_explorer.model.piece import plain
 from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.widgets.knob_rules import RULES, Rule
 
@@ -154,9 +157,10 @@ def set_knob(recipe: Recipe, path: str, value: float) -> Recipe:
     """
     known = {knob.path: knob for knob in knobs(recipe)}
     if path not in known:
-        raise ValueError(f"The recipe has no number at {path!r}: expected one of {', '.join(known) or 'none'}.")
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
-        raise ValueError(f"{known[path].label} is {value!r}: expected a finite number.")
+        raise ValueError(f"The recipe has no number at {path!r}{nearest(path, known)}")
+    value = plain(value)
+    if isinstance(value, bool) or not isinstance(value, int | float) or not abs(value) <= sys.float_info.max:
+        raise ValueError(f"{known[path].label} is {told(value)}: expected a finite number.")
     if known[path].whole and value != round(value):
         raise ValueError(f"{known[path].label} is {value!r}: expected a whole number.")
     if known[path].switch and value not in (0, 1):
