@@ -25,7 +25,7 @@ DIAGONAL = lsat.Recipe(regularizer=lsat.Diagonal(block="features"), criterion=ls
 POWER = lsat.Recipe(
     featurizer=lsat.Concat(features=lsat.Chain(lsat.Scale(tuned=False), lsat.PowerTransform()), one=lsat.Constant()),
     criterion=lsat.LeaveOneOut(),
-    method=lsat.LineSearch(tolerance=1e-2),
+    method=lsat.LineSearch(tolerance=4e-3),
 )
 
 

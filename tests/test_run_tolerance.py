@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from sklearn.exceptions import ConvergenceWarning
 
 import lsat_explorer as lsat
 from lsat_explorer import Status
@@ -70,3 +71,16 @@ def test_estimators_whose_tolerance_is_that_of_their_targets_say_no_such_thing()
     fitted = lsat.TunedLeastSquaresRegressor().fit(data.train.inputs.numpy(), data.train.targets.numpy())
     assert fitted.run_.status is Status.CONVERGED
     assert "coarse" not in fitted.run_.message
+
+
+@pytest.mark.parametrize("method", [lsat.LBFGS(), lsat.LineSearch(tolerance=5.0)])
+def test_estimators_warn_of_a_tolerance_that_is_coarse_whoever_fits(method):
+    data = in_units(1e-4)
+    recipe = lsat.Recipe(regularizer=lsat.Ridge(log_weight=5.0), criterion=lsat.LeaveOneOut(), method=method)
+    X, y = data.train.inputs.numpy(), data.train.targets.numpy()
+    with pytest.warns(ConvergenceWarning, match=r"^A tolerance of \S+ is coarse for an objective of ") as told:
+        lsat.TunedLeastSquaresRegressor(recipe).fit(X, y)
+    assert [each.filename for each in told] == [__file__]
+    lowered = float(str(told[0].message).partition("to about ")[2].rstrip(".").partition(",")[0])
+    finer = recipe.replace(method=replace(method, tolerance=lowered))
+    assert lsat.TunedLeastSquaresRegressor(finer).fit(X, y).n_iter_ > 0

@@ -16,6 +16,7 @@ from ..data.labels import Task
 from ..data.sparse_rows import check_entries, read_sparse
 from ..data.tables import check_finite, default_names
 from ..model.recipe import Recipe
+from ..tune.advice import coarse
 from ..tune.iterate import Status
 from ..tune.last_fit import refit
 from ..tune.run import Run
@@ -132,8 +133,18 @@ class TunedLeastSquares(BaseEstimator):
             pass
         if self.run_.status in (Status.MAX_ITERATIONS, Status.NOT_FINITE):
             warnings.warn(told(self.run_), ConvergenceWarning, stacklevel=4)
+        elif found := self._coarse():
+            warnings.warn(found, ConvergenceWarning, stacklevel=4)
         self.model_ = refit(self.run_) if recipe.criterion.held_out and joins else self.run_.model
         self.n_iter_ = self.run_.iterates[-1].number
+
+    def _coarse(self) -> str:
+        """Return the warning of a run that a coarse tolerance ended, empty for another."""
+        problem, given = self.run_.problem, self.recipe_.method.tolerance
+        if problem is None or not given:
+            return ""
+        taken = self.run_.recipe.method.tolerance
+        return coarse(problem, self.run_.iterates[-1], None if taken == given else taken / given)
 
     def _chosen(self, usual: Recipe) -> tuple[Recipe, int]:
         """Return the recipe to run, and the seed of the rows held out."""

@@ -86,7 +86,7 @@ class TunedLeastSquaresClassifier(ClassifierMixin, TunedLeastSquares):
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        When the run ended before ψ was flat.
+        When the run ended before ψ was flat, or converged to a tolerance that is coarse for the size of ψ.
 
     Notes
     -----

@@ -59,7 +59,7 @@ class TunedLeastSquaresRegressor(RegressorMixin, TunedLeastSquares):
     Warns
     -----
     sklearn.exceptions.ConvergenceWarning
-        When the run ended before ψ was flat.
+        When the run ended before ψ was flat, or converged to a tolerance that is coarse for the size of ψ.
 
     Notes
     -----

@@ -63,12 +63,12 @@ def overfitting(run: Run) -> str:
     )
 
 
-def coarse(problem: Problem, last: Iterate) -> str:
+def coarse(problem: Problem, last: Iterate, variance: float | None = None) -> str:
     """Return the warning of a run that converged to a tolerance too large for the size of F; empty for another.
 
     A slope of a hundredth of F leaves a percent of it to be had for each unit of ω. Where a fit is all but exact F is
     nothing, and what is left does not count beside the loss of the best constant; nor does the rounding that is left of
-    targets that are all the same.
+    targets that are all the same. A tolerance that was given in units of the ``variance`` of the targets is told so.
     """
     method, tolerance = problem.recipe.method, problem.recipe.method.tolerance
     if last.status is not Status.CONVERGED or tolerance is None or not problem.tuned:
@@ -80,9 +80,10 @@ def coarse(problem: Problem, last: Iterate) -> str:
     size = max(abs(last.objective), constant)
     if not 1e-26 * nothing < size < 100 * reached:
         return ""
+    unit, of, or_else = (1.0, "", ", or scale the targets") if variance is None else (variance, " variances of y", "")
     return (
-        f"A tolerance of {tolerance:g} is coarse for an objective of {last.objective:.3g}, and may have ended the run "
-        f"before much was tuned: lower the tolerance to about {1e-4 * size:.0e}, or scale the targets."
+        f"A tolerance of {tolerance / unit:g} is coarse for an objective of {last.objective / unit:.3g}{of}, and may "
+        f"have ended the run before much was tuned: lower the tolerance to about {1e-4 * size / unit:.0e}{or_else}."
     )
 
 
