@@ -48,6 +48,14 @@ def test_show_repeats_what_the_end_of_the_run_warned_of(tmp_path, command):
     assert command("show", str(tmp_path / "run")) == (0, tuned, "")
 
 
+def test_an_error_of_rows_that_are_fitted_is_called_the_training_error(tmp_path, command):
+    recipe = write_recipe(tmp_path, loss=lsat.SquaredError(), criterion=lsat.GCV())
+    code, out, error = command("tune", recipe, "--data", "digits", "--out", str(tmp_path / "run"))
+    assert code == 0, error
+    assert "validation error" not in table(out)
+    assert table(out)["training error"] == f"{100 * lsat.Run.load(tmp_path / 'run').iterates[-1].error:.1f} %"
+
+
 def test_the_engine_of_the_command_line_comes_before_that_of_the_recipe(tmp_path, command):
     words = ("tune", write_recipe(tmp_path), "--data", "digits", "--engine", "chunks", "--out", str(tmp_path / "run"))
     assert command(*words)[0] == 0

@@ -70,6 +70,17 @@ def test_gcv_oracle_by_its_definition():
     assert loss_at(problem, 0.3) == pytest.approx(expected, rel=1e-10)
 
 
+@pytest.mark.parametrize("criterion", CRITERIA, ids=repr)
+def test_the_error_is_that_of_the_rows_that_the_criterion_names(criterion):
+    recipe = PLAIN.replace(criterion=criterion, method=lsat.LineSearch(max_iterations=2))
+    run = lsat.tune(recipe, make_data("regression"), progress=False)
+    last = run.iterates[-1]
+    training = criterion.error_rows == "training"
+    assert training == isinstance(criterion, lsat.GCV)
+    assert last.error == pytest.approx((last.training_loss if training else last.loss) ** 0.5)
+    assert f"root mean square on the {criterion.error_rows} rows went from" in run.report().html
+
+
 @pytest.mark.parametrize("criterion", [lsat.KFold(folds=4), lsat.LeaveOneOut()], ids=repr)
 def test_the_optimum_is_that_of_brute_force(criterion):
     data = make_data("regression")

@@ -41,6 +41,13 @@ def test_a_run_gets_a_name_and_a_note(tuner: LiveTuner) -> None:
     assert rows(tuner, "name") == ["Run 2", "Run 1"]
 
 
+@pytest.mark.parametrize(("criterion", "of"), [(lsat.LeaveOneOut(), "validation"), (lsat.GCV(), "training")])
+def test_the_table_tells_whose_the_error_is(criterion: Any, of: str, data: lsat.Data) -> None:
+    tuner = LiveTuner(data, lsat.Recipe(criterion=criterion, method=lsat.LineSearch(max_iterations=1)))
+    assert rows(tuner, "error_rows") == [of]
+    tuner.close()
+
+
 def test_a_run_that_was_computed_stays_when_it_is_restarted(tuner: LiveTuner) -> None:
     end(tuner)
     first = tuner.run

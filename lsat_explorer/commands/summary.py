@@ -59,7 +59,7 @@ def summary(run: Run, model: FittedModel, files: Mapping[str, Path], folder: Pat
         ("status", run.message.replace(IN_CODE, onward) if any(folder.glob("checkpoint*")) else run.message),
         ("iterations", f"{last.number} ({accepted} accepted, {rejected} rejected)"),
         ("validation loss", f"{last.loss:.4f} (at the start {run.iterates[0].loss:.4f})"),
-        ("validation error", _error(model, last.error)),
+        (f"{run.recipe.criterion.error_rows} error", _error(model, last.error)),
         ("training loss", f"{last.training_loss:.4f}"),
         ("step size", number_text(last.step, ".3g")),
         ("stopping residual", "–" if isnan(last.residual) else number_text(last.residual, ".3g")),

@@ -53,6 +53,8 @@ class Criterion(Piece, ABC):
     held_out = False
     leverage = False
     """Whether `value` needs leverages h_i = w_i² x_iᵀ G⁻¹ x_i; the scored rows are then the trained ones."""
+    error_rows = "validation"
+    """Whose error stands beside ψ: that of rows that are not fitted where they are predicted, or of "training" rows."""
     by_row = False
     """Whether ψ is the loss's own value for the predictions of all scored rows."""
 

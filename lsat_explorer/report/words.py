@@ -51,7 +51,8 @@ def story(run: Run) -> list[str]:
         f"Hyper-parameters that are tuned: {count:,}. There were {steps}, in {run.iterates[-1].seconds:.1f} s.",
         f"The validation loss went from {value_text(first.loss)} to {value_text(kept.loss)}, the training loss from "
         f"{value_text(first.training_loss)} to {value_text(kept.training_loss)}.",
-        f"The {_error_name(kinds)} went from {_error(first.error, kinds)} to {_error(kept.error, kinds)}.",
+        f"The {_error_name(kinds, run.recipe.criterion.error_rows)} went from {_error(first.error, kinds)} to "
+        f"{_error(kept.error, kinds)}.",
         f"The test rows have {looks} by this run.",
     ]
     if kept.number != run.iterates[-1].number:
@@ -59,10 +60,8 @@ def story(run: Run) -> list[str]:
     return sentences
 
 
-def _error_name(kinds: bool) -> str:
-    return (
-        "share of validation rows that are classified wrongly" if kinds else "root mean square on the validation rows"
-    )
+def _error_name(kinds: bool, rows: str) -> str:
+    return f"share of {rows} rows that are classified wrongly" if kinds else f"root mean square on the {rows} rows"
 
 
 def _error(value: float, kinds: bool) -> str:

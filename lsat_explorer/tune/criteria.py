@@ -116,7 +116,8 @@ class LeaveOneOut(_WholeTrainingSet):
 class GCV(_WholeTrainingSet):
     """ψ = (1/k) Σ_i ‖y_i − ŷ_i‖² / (1 − (1/k) Σ_i h_i)², generalized cross-validation, for equally weighted rows.
 
-    Golub, Heath and Wahba (1979). Validation rows are not used.
+    Golub, Heath and Wahba (1979). Validation rows are not used. No row is predicted without itself: the error beside ψ
+    is that of the training rows in the fit to all of them.
 
     Examples
     --------
@@ -125,6 +126,7 @@ class GCV(_WholeTrainingSet):
     """
 
     leverage = True
+    error_rows = "training"
 
     def check(self, loss: Loss, weighted: bool) -> None:
         """Refuse losses other than the squared error, and row weights."""

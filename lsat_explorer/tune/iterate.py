@@ -85,7 +85,9 @@ class Iterate:
     stopping_loss : float
         The same loss on the test rows, when the recipe has early stopping.
     error : float
-        Share of validation rows misclassified, or root mean squared error in regression.
+        Share of validation rows misclassified, or root mean squared error in regression. With `KFold` and
+        `LeaveOneOut`, of the training rows as they are predicted without themselves; with `GCV`, of the training rows
+        as they are fitted.
     step : float
         The step size t that was tried.
     residual : float

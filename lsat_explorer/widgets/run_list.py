@@ -263,6 +263,7 @@ class RunList(Sequence[KeptRun]):
             "differs": kept.words(self.first),
             "loss": _finite(last.loss) if last else None,
             "error": _finite(last.error) if last else None,
+            "error_rows": kept.run.recipe.criterion.error_rows,
             "iterations": last.number if last else 0,
             "seconds": kept.seconds,
             "busy": busy,

@@ -24,6 +24,7 @@ function render({ model, el }) {
   const isNumber = (value) => value !== null && value !== undefined;
   const percent = (value) =>
     (model.get("error_name") === "Validation error" ? `${(100 * value).toFixed(1)} %` : number(value));
+  const fitted = (row) => (row.error_rows === "training" ? " (training)" : ""); // a criterion that leaves no row out
 
   // One line, made once, so that who types in it is not disturbed while the run goes on.
   const lineOf = (run) => {
@@ -121,7 +122,7 @@ function render({ model, el }) {
       remove.title = row.stays ? "The buttons steer this run: restart or branch first" : "Delete this run";
       const has = isNumber(row.loss);
       const values = [
-        has ? row.loss.toFixed(4) : "–", isNumber(row.error) ? percent(row.error) : "–",
+        has ? row.loss.toFixed(4) : "–", isNumber(row.error) ? `${percent(row.error)}${fitted(row)}` : "–",
         has ? row.iterations.toLocaleString("en-US") : "–", has ? `${briefly(row.seconds)} s` : "–",
       ];
       numbers.forEach((cell, i) => { cell.textContent = values[i]; });
