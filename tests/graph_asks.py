@@ -14,6 +14,8 @@ from lsat_explorer.widgets import GraphEditor
 HOSTILE = ["<img src=x onerror=alert(1)>", "🎉 $x$", "n" * 300, 'a "quoted", name']
 SOON = 60.0
 PNG = b"\x89PNG\r\n\x1a\n"
+CLUB = networkx.karate_club_graph()
+networkx.set_edge_attributes(CLUB, 1, "weight")  # its own are dropped with a warning
 GRAPHS = {
     "grid": lsat.graphs.grid(28, 28),
     "grid8": lsat.graphs.grid(5, 7, neighbours=8),
@@ -21,7 +23,7 @@ GRAPHS = {
     "ring": lsat.graphs.ring(24),
     "one node": lsat.Graph(1, ()),
     "no edges": lsat.Graph(784, ()),
-    "named": lsat.graphs.from_networkx(networkx.relabel_nodes(networkx.karate_club_graph(), lambda i: f"member {i}")),
+    "named": lsat.graphs.from_networkx(networkx.relabel_nodes(CLUB, lambda i: f"member {i}")),
     "hostile": lsat.Graph(4, [(0, 3)], names=HOSTILE),
 }
 

@@ -24,6 +24,16 @@ def test_a_directed_networkx_graph_keeps_names_and_loses_directions():
     assert sorted(map(sorted, graph.to_networkx().edges)) == [["rain", "sun"], ["rain", "wind"]]
 
 
+def test_weights_of_networkx_are_not_dropped_without_a_word():
+    G = networkx.Graph([("wind", "rain"), ("rain", "sun")])
+    G.add_edge("sun", "wind", weight=5.0)
+    with pytest.warns(UserWarning, match=r"1 edges of a weight other than 1: .* without their weights.*lsat\.Matrix"):
+        graph = lsat.graphs.from_networkx(G)
+    assert len(graph.edges) == 3
+    G.add_edge("sun", "wind", weight=1.0)  # as good as none: a warning would be an error here
+    assert lsat.graphs.from_networkx(G) == graph
+
+
 def test_edges_may_be_given_by_the_names_of_the_nodes():
     names = ["wind", "rain", "sun"]
     for edges in ([("wind", "sun"), ("sun", "rain")], np.array([["wind", "sun"], ["sun", "rain"]])):

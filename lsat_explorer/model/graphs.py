@@ -136,9 +136,16 @@ def nearest_neighbours(X: Any, k: int, *, distance: str = "correlation") -> Grap
 
 
 def from_networkx(G: networkx.Graph) -> Graph:
-    """Return the graph of a networkx graph, its nodes numbered in their order and named; directions are dropped.
+    """Return the graph of a networkx graph, its nodes numbered in their order and named.
 
-    ``from_networkx(G).ordered(data.feature_names)`` has the nodes in the order of the columns.
+    ``from_networkx(G).ordered(data.feature_names)`` has the nodes in the order of the columns. Directions and weights
+    are dropped: the penalty Σ w (θ_a − θ_b)² of edges with weights w is that of a `Matrix` with a row √w (e_a − e_b)
+    for each edge.
+
+    Warns
+    -----
+    UserWarning
+        When the graph is directed, or the attribute ``weight`` of an edge is not 1.
 
     Examples
     --------
@@ -152,6 +159,14 @@ def from_networkx(G: networkx.Graph) -> Graph:
         raise ValueError(f"Expected a networkx graph, got {type(G).__name__}.")
     if G.is_directed():
         warnings.warn("The graph is directed: its edges are taken without their direction.", stacklevel=2)
+    found: Any = G.edges(data="weight")
+    weighted = sum(weight not in (1, None) for *_, weight in found)
+    if weighted:
+        warnings.warn(
+            f"The graph has {weighted:,} edges of a weight other than 1: its edges are taken without their weights. "
+            "For a penalty that has them give lsat.Matrix a row √w (e_a − e_b) for each edge.",
+            stacklevel=2,
+        )
     number = {node: index for index, node in enumerate(G.nodes)}
     edges = [(number[edge[0]], number[edge[1]]) for edge in G.edges]
     return Graph(len(number), edges, names=[str(node) for node in G.nodes])
