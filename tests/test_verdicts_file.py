@@ -126,7 +126,8 @@ def entry(**changes: object) -> str:
 )
 def test_a_file_that_holds_no_verdicts_is_refused_and_left_as_it_is(path, text, why):
     path.write_text(text)
-    with pytest.raises(ValueError, match=rf"(?s)verdicts\.json is damaged, or is no file of verdicts: .*({why}).*\. It was left as"):
+    said = rf"(?s)verdicts\.json is damaged, or is no file of verdicts: .*({why}).*\. It was left as it is"
+    with pytest.raises(ValueError, match=said):
         lsat.Verdicts(path)
     assert path.read_text() == text
 
