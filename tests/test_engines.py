@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import pickle
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
@@ -15,7 +14,6 @@ from lsat_explorer.engines import ChunkRows, Interrupted
 from lsat_explorer.engines.loaded import rows_to_prepare
 from lsat_explorer.engines.memory import MemoryRows
 from lsat_explorer.engines.room import NotEnoughMemory
-from lsat_explorer.engines.side import Side
 from lsat_explorer.model.piece import within
 
 CHUNKS = lsat.Chunks(rows=37)
@@ -256,16 +254,6 @@ def test_an_evaluation_that_is_broken_off_anywhere_leaves_nothing_behind(data, e
         if finished:
             break
     assert broken > 0
-
-
-def test_threads_that_read_one_side_do_not_see_each_others_chunks():
-    blocks = [torch.arange(40.0).view(20, 2), -torch.arange(20.0).view(20, 1)]
-    whole, side = torch.cat(blocks, 1), Side(blocks)
-    mine = side[0:5]
-    with ThreadPoolExecutor(1) as other:
-        assert torch.equal(other.submit(side.__getitem__, slice(10, 15)).result(), whole[10:15])
-    assert torch.equal(mine, whole[0:5])
-    assert torch.equal(pickle.loads(pickle.dumps(side))[3:9], whole[3:9])
 
 
 def test_a_run_is_the_same_where_another_thread_runs_a_branch_of_it():

@@ -146,7 +146,7 @@ def test_training_rows_are_predicted_alike_with_and_without_their_zeros() -> Non
     rows, theta = problem.parts[0].rows, torch.randn(144, 1, generator=torch.Generator().manual_seed(3))
     moving = rows.moving({})
     plain, first = rows.predict(moving, theta), rows.fitted(moving, theta, True)
-    assert isinstance(getattr(rows, "_repeated", None), Stairs)
+    assert isinstance(rows._stairs, Stairs)
     torch.testing.assert_close(first, plain, rtol=1e-5, atol=1e-4)
     problem.evaluate(problem.init())
     assert rows.predict(moving, theta).equal(plain)  # the same bits whatever was asked before

@@ -107,7 +107,7 @@ def test_a_first_line_of_more_names_than_a_table_has_is_refused(
 
 def test_lines_of_more_entries_than_names_are_not_taken_for_names_of_rows(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,y\n" + "".join(f"{i},{i % 3},{i % 5},{i % 7}.5\n" for i in range(40)))
-    with pytest.raises(ValueError, match=r"t\.csv has 4 entries in a line and 2 names in the first"):
+    with pytest.raises(ValueError, match=r"t\.csv is no CSV .*Expected 2 fields in line 2, saw 4"):
         read(tmp_path / "t.csv")
 
 

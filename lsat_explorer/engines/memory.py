@@ -88,7 +88,8 @@ class MemoryRows(RowsHere):
         self._device, self._seldom, self._fleeting = device, seldom, fleeting
         self._computed: dict[str, Tensor] = {}
         self._still: dict[str, Any] = {}
-        self._repeated: Stairs | Side | None = None
+        self._stairs: Stairs | None = None
+        self._looked = fleeting
         self._together = None if together is None else together[: len(self)]
         if not fleeting:
             for name in self.columns:
@@ -244,10 +245,11 @@ class MemoryRows(RowsHere):
 
     def _again(self) -> Stairs | Side:
         """Return the still blocks and the targets side by side, as each evaluation multiplies them again."""
-        if self._repeated is None:
-            side = self._beside_targets()
-            self._repeated = side if self._fleeting else Stairs.of(side) or side
-        return self._repeated
+        side = self._beside_targets()  # one for each pass: another thread may go over the rows meanwhile
+        if not self._looked:
+            self._stairs = Stairs.of(side)
+            self._looked = True
+        return side if self._stairs is None else self._stairs
 
     def moved_row(self, moving: Moving, weight: Tensor | None) -> Tensor:
         """Return X_bᵀ diag(``weight``) [X, Y] (n_b, n + m) of the blocks that moved; None for weights that are held.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,15 +39,15 @@ class AsRead:
 
 
 class Side:
-    """Blocks (N, n_b) side by side, put together a chunk of rows at a time.
+    """Blocks (N, n_b) side by side, put together a chunk of rows at a time; a chunk is valid until the next is read.
 
-    A chunk is valid until the same thread reads the next.
+    So one belongs to one pass over the rows.
     """
 
     def __init__(self, blocks: list[Any]) -> None:
         self._blocks = blocks
         self._widths = [block.shape[1] for block in blocks]
-        self._own = threading.local()
+        self._buffer: Tensor | None = None
         self.shape = (blocks[0].shape[0], sum(self._widths))
         self.device = blocks[0].device
 
@@ -56,16 +55,12 @@ class Side:
         if len(self._blocks) == 1:
             return self._blocks[0][rows]
         parts = [block[rows] for block in self._blocks]
-        buffer: Tensor | None = getattr(self._own, "buffer", None)
-        if buffer is None or len(buffer) < len(parts[0]):
-            self._own.buffer = buffer = parts[0].new_empty(len(parts[0]), self.shape[1])
-        chunk = buffer[: len(parts[0])]
+        if self._buffer is None or len(self._buffer) < len(parts[0]):
+            self._buffer = parts[0].new_empty(len(parts[0]), self.shape[1])
+        chunk = self._buffer[: len(parts[0])]
         for part, place in zip(parts, chunk.split(self._widths, 1), strict=True):
             place.copy_(part)
         return chunk
-
-    def __reduce__(self) -> tuple[type[Side], tuple[list[Any]]]:
-        return Side, (self._blocks,)
 
     def at(self, rows: Tensor) -> Tensor:
         """Return the rows with these numbers (r,), as a copy."""
