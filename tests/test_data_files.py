@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import urllib.error
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -325,3 +326,18 @@ def test_openml_without_a_network_says_so_in_one_sentence(monkeypatch):
     monkeypatch.setattr("time.sleep", lambda seconds: None)
     with pytest.raises(ConnectionError, match=r"iris could not be fetched, for OpenML does not answer \(Temporary"):
         datasets.from_openml("iris", version=1, progress=False)
+
+
+@pytest.mark.parametrize("more", ["", ",7"])
+def test_a_pipe_is_read_once(tmp_path, more):
+    pipe, text = tmp_path / "pipe", "y,a\n" + "".join(f"{2 * i}.5,{i}{more}\n" for i in range(60))
+    os.mkfifo(pipe)
+    with ThreadPoolExecutor(1) as writer:
+        written = writer.submit(pipe.write_text, text)
+        if more:
+            with pytest.raises(ValueError, match="Expected 2 fields in line 2, saw 3"):
+                datasets.from_csv(pipe, "y", progress=False, cache=False)
+        else:
+            data = datasets.from_csv(pipe, "y", progress=False, cache=False)
+            assert data.feature_names == ("a",)
+        written.result()

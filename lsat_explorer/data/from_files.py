@@ -257,7 +257,7 @@ def _read_csv(path: Path, separator: str, decimal: str, progress: bool, texts: S
                 raise
             reason = " ".join(str(error).split()).rstrip(".")
             raise ValueError(f"{path} is no CSV that can be read ({reason}); look at its lines and separator") from None
-    refuse_long_lines(path, separator, frame)
+    refuse_long_lines(path, lines.head, separator, frame)
     return frame
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsat_explorer.data.frames import other_separator
-from lsat_explorer.data.packed import lines_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -14,12 +14,15 @@ if TYPE_CHECKING:
 __all__ = ["refuse_long_lines"]
 
 
-def refuse_long_lines(path: Path, separator: str, frame: pd.DataFrame) -> None:
+def refuse_long_lines(path: Path, head: bytes, separator: str, frame: pd.DataFrame) -> None:
     """Refuse a first line of entries with more of them than names, of which pandas makes an index.
 
     Parameters
     ----------
     path : Path
+        The file, for errors.
+    head : bytes
+        What its text begins with.
     separator : str
         What stands between two entries.
     frame : DataFrame
@@ -32,13 +35,12 @@ def refuse_long_lines(path: Path, separator: str, frame: pd.DataFrame) -> None:
     """
     import pandas as pd
 
-    with open(path, "rb", buffering=0) as file, lines_of(path, file, separator) as lines:
-        try:
-            pd.read_csv(lines, sep=separator, header=None, nrows=2, dtype=str, compression=None)
-        except pd.errors.ParserError as error:
-            reason = " ".join(str(error).split()).rstrip(".")
-        else:
-            return
+    try:
+        pd.read_csv(io.BytesIO(head), sep=separator, header=None, nrows=2, dtype=str, encoding_errors="replace")
+    except pd.errors.ParserError as error:
+        reason = " ".join(str(error).split()).rstrip(".")
+    else:
+        return
     advice, between = "look at its lines and separator", other_separator(list(frame.columns))
     if between is not None:
         advice = f"if {between!r} stands between columns, pass separator={between!r}, or else {advice}"

@@ -31,8 +31,12 @@ _UNZIPPED: _Errors = (zipfile.BadZipFile, struct.error, UnicodeDecodeError, Runt
 way of its own."""
 
 
+_HEAD_LINES, _HEAD_BYTES = 100, 2**24
+"""About how much of the beginning of a text is kept, whichever comes first: a pipe cannot be read again."""
+
+
 class Lines(io.RawIOBase):
-    """The text of a file, as bytes, read once from its beginning to its end.
+    """The text of a file, as bytes, read once from its beginning to its end; ``head`` is what it began with.
 
     Parameters
     ----------
@@ -57,6 +61,7 @@ class Lines(io.RawIOBase):
     def __init__(self, path: Path, stream: Any, separator: str, size: int, damaged: _Errors = _UNREADABLE) -> None:
         super().__init__()
         self.path = path
+        self.head = b""
         self._stream, self._size, self._damaged = stream, size, damaged
         self._separator = separator.encode()
         self._seen = 0
@@ -73,6 +78,8 @@ class Lines(io.RawIOBase):
         self._seen += len(found)
         refuse_bomb(self.path, self._seen, self._size, "unpacks to more than")
         self._count(found)
+        if len(self.head) < _HEAD_BYTES and self.head.count(b"\n") < _HEAD_LINES:
+            self.head += found
         buffer[: len(found)] = found
         return len(found)
 
