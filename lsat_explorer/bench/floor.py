@@ -54,7 +54,7 @@ def products(problem: Problem, data: Data, weighted: bool) -> tuple[Works, Works
         "slopes": (scored, lambda: rows.transposed(at, rows.targets)),
     }
     everything: Works = {"judged": (scored, lambda: rows.judged(at, theta, judge))}
-    once: Works = {"still": (trained, lambda: train.still_sum()), "scores": found["predictions"]}
+    once: Works = {"still": (trained, lambda: train.still_sum(False)), "scores": found["predictions"]}
     if weighted:
         weight, least = (
             torch.rand(len(train), dtype=torch.float64, device="cpu"),

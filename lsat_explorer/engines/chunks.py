@@ -164,9 +164,9 @@ class ChunkRows(RowsHere):
         """Return Xᵀ diag(``weight``) X (n, n), every product in float64; weights (N,) may have any sign."""
         return _sum(part.gram(part.moving(moving.omega), weight[cut]) for cut, part in self._parts())
 
-    def still_sum(self) -> Tensor:
+    def still_sum(self, weighed: bool) -> Tensor:
         """Return [X_s, Y]ᵀ W² [X_s, Y] of the still blocks, every product in float64."""
-        return _sum(part.still_sum() for _, part in self._parts())
+        return _sum(part.still_sum(weighed) for _, part in self._parts())
 
     def sums(self, moving: Moving, weight: Tensor | None, least: Tensor | None) -> Sums:
         """Return all that an evaluation needs of the rows, each chunk read once."""

@@ -30,8 +30,11 @@ class RowsHere(RowSums):
     """Rows that this process reads, from its memory or a file; the arguments are those of `RowSums`."""
 
     @abstractmethod
-    def still_sum(self) -> Tensor:
-        """Return [X_s, Y]ᵀ W² [X_s, Y] of the still blocks, in float64, weights as they are where they are held."""
+    def still_sum(self, weighed: bool) -> Tensor:
+        """Return [X_s, Y]ᵀ W² [X_s, Y] of the still blocks, in float64, weights as they are where they are held.
+
+        ``weighed`` tells that they are tuned.
+        """
 
     @abstractmethod
     def sums(self, moving: Moving, weight: Tensor | None, least: Tensor | None) -> Sums:
@@ -46,7 +49,7 @@ class RowsHere(RowSums):
         if self._known is None:
             known = self._zeros()
             if self.still:
-                self._spread(self.still_sum(), known)
+                self._spread(self.still_sum(log_weight is not None), known)
             self._known = known  # whole: the sum may be broken off, and another thread may look
         if log_weight is None and not self.moves:
             return self._known

@@ -185,20 +185,23 @@ class MemoryRows(RowsHere):
         Whether there is one depends on the rows and on what is tuned, never on what was asked before: rows that are
         loaded again give the same bits.
         """
-        blocks = self._blocks(moving)
-        repeated = self.still and (weighed or self._wide(blocks)) and self.products is self.dtype
-        again = self._again() if repeated else None
+        again = self._again() if self._repeated(weighed) and self.products is self.dtype else None
         if not isinstance(again, Stairs):
             return self.predict(moving, theta)
         self._check()
+        blocks = self._blocks(moving)
         theta = theta.to(self.dtype)
         beside = torch.cat([theta, theta.new_zeros(self.shape[1], theta.shape[1])])  # nothing of the targets
         total = again.times(beside[self.place(self.still, targets=True)])
         return self._added({name: blocks[name] for name in self.moves}, theta, total)
 
-    def _wide(self, blocks: Mapping[str, Any]) -> list[str]:
+    def _wide(self) -> list[str]:
         """Return the still blocks that are multiplied where they lie."""
-        return [name for name in self.still if blocks[name].shape[1] >= _WIDE]
+        return [name for name in self.still if self._prepared[name].width >= _WIDE]
+
+    def _repeated(self, weighed: bool) -> bool:
+        """Return whether evaluations multiply the still blocks again, with blocks that moved or with tuned weights."""
+        return bool(self.still) and (weighed or bool(self.moves and self._wide()))
 
     def _predict_read(self, side: Side, theta: Tensor) -> Tensor:
         """Return X θ of rows that are computed, or converted, as they are read."""
@@ -221,9 +224,10 @@ class MemoryRows(RowsHere):
         """Return Xᵀ diag(``weight``) X (n, n), every product in float64; weights (N,) may have any sign."""
         return gram(Side(self._side(moving)), weight=weight, precise=True, check=self._check)
 
-    def still_sum(self) -> Tensor:
+    def still_sum(self, weighed: bool) -> Tensor:
         """Return [X_s, Y]ᵀ W² [X_s, Y] of the still blocks, every product in float64."""
-        return gram(self._beside_targets(), weight=self._weight, precise=True, check=self._check)
+        side = self._again() if self._repeated(weighed) else self._beside_targets()
+        return side.gram(self._weight, True, self._check)
 
     def _beside_targets(self) -> Side:
         blocks = [*(self._stored(name) for name in self.still), self.targets]
@@ -260,7 +264,7 @@ class MemoryRows(RowsHere):
         blocks, weight = self._blocks(moving), self._weight if weight is None else weight
         left = Side([blocks[name] for name in self.moves])
         row = torch.empty(left.shape[1], sum(self.shape), dtype=torch.float64, device=self.targets.device)
-        wide = self._wide(blocks)
+        wide = self._wide()
         again = self._again() if wide else None
         if isinstance(again, Stairs):
             row[:, self.place(self.still, targets=True)] = again.product(left, weight, self._precise, self._check)

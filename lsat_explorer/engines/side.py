@@ -49,24 +49,33 @@ class Side:
         self._widths = [block.shape[1] for block in blocks]
         self._buffer: Tensor | None = None
         self.shape = (blocks[0].shape[0], sum(self._widths))
-        self.device = blocks[0].device
+        self.dtype, self.device = blocks[0].dtype, blocks[0].device
 
     def __getitem__(self, rows: slice) -> Tensor:
-        if len(self._blocks) == 1:
-            return self._blocks[0][rows]
         parts = [block[rows] for block in self._blocks]
-        if self._buffer is None or len(self._buffer) < len(parts[0]):
-            self._buffer = parts[0].new_empty(len(parts[0]), self.shape[1])
-        chunk = self._buffer[: len(parts[0])]
+        if len(parts) == 1:
+            return parts[0]
+        chunk = self._room(len(parts[0]))
         for part, place in zip(parts, chunk.split(self._widths, 1), strict=True):
             place.copy_(part)
         return chunk
 
     def at(self, rows: Tensor) -> Tensor:
-        """Return the rows with these numbers (r,), as a copy."""
-        parts = [b.index_select(0, rows) if isinstance(b, Tensor) else b[rows] for b in self._blocks]
-        return parts[0] if len(parts) == 1 else torch.cat(parts, 1)
+        """Return the rows with these numbers (r,)."""
+        chunk = self._room(len(rows))
+        for block, place in zip(self._blocks, chunk.split(self._widths, 1), strict=True):
+            if isinstance(block, Tensor):
+                torch.index_select(block, 0, rows, out=place)
+            else:
+                place.copy_(block[rows])
+        return chunk
 
-    def gram(self, weight: Tensor, precise: bool, check: Check) -> Tensor:
+    def _room(self, count: int) -> Tensor:
+        """Return the place of a chunk (``count``, n), one for all."""
+        if self._buffer is None or len(self._buffer) < count:
+            self._buffer = torch.empty(count, self.shape[1], dtype=self.dtype, device=self.device)
+        return self._buffer[:count]
+
+    def gram(self, weight: Tensor | None, precise: bool, check: Check) -> Tensor:
         """Return Xᵀ diag(``weight``) X (n, n) in float64."""
         return gram(self, weight=weight, precise=precise, check=check)

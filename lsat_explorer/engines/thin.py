@@ -49,7 +49,7 @@ class Thin:
         self._by_rows = _tensor(rows)
         pieces = (slice(start, start + _PIECE) for start in range(0, rows.shape[0], _PIECE))
         self._by_columns = [(some, _tensor(sparse.csr_array(rows[some].T))) for some in pieces]
-        self.device = torch.device("cpu")
+        self.dtype, self.device = torch.float64, torch.device("cpu")
 
     @classmethod
     def of(cls, rows: Any) -> Thin | None:
