@@ -33,7 +33,8 @@ class Attempt:
     Attributes
     ----------
     values : tuple of float
-        F of each evaluation: the start first, rejected and failed (+∞) ones included.
+        F of each evaluation: the start first, rejected and failed (+∞) ones included, and those in float64 that
+        follow where float32 tells no points apart any more.
     times : tuple of float
         Wall seconds from the start of the run to the end of each evaluation.
     gradients : int
@@ -65,7 +66,7 @@ class Attempt:
 
 
 class Counted:
-    """A problem that notes each value of F and counts gradients; all else is the problem's own.
+    """A problem that notes each value of F and each gradient; all else is the problem's own.
 
     Parameters
     ----------
@@ -80,8 +81,13 @@ class Counted:
         self.problem = problem
         self.values: list[float] = []
         self.times: list[float] = []
-        self.gradients = 0
+        self.slopes: list[float] = []
         self.began = time.perf_counter()
+
+    @property
+    def gradients(self) -> int:
+        """How many gradients were taken."""
+        return len(self.slopes)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.problem, name)
@@ -94,9 +100,16 @@ class Counted:
         return point
 
     def gradient(self, at: Any, *, beside: bool = False) -> Omega:
-        """Take a gradient and count it."""
-        self.gradients += 1
-        return self.problem.gradient(at, beside=beside)
+        """Take a gradient and note when."""
+        slopes = self.problem.gradient(at, beside=beside)
+        self.slopes.append(time.perf_counter() - self.began)
+        return slopes
+
+    def precisely(self) -> Counted:
+        """Return the same with products in float64, which a method goes on with; its values are noted here too."""
+        other = Counted(self.problem.precisely())
+        other.values, other.times, other.slopes, other.began = self.values, self.times, self.slopes, self.began
+        return other
 
 
 def attempt(method: Method, problem: Any, *, target: float = -math.inf) -> Attempt:
