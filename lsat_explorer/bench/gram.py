@@ -1,6 +1,8 @@
 """Time the sums over rows against the machine's own matrix rate, measured in the same run.
 
-The rate is that of a full product XᵀX of random rows. All take turns, so that drift of the machine hits both sides.
+The rate is that of a full product XᵀX of random rows. All take turns, so that drift of the machine hits both sides; a
+turn is two products, the second timed: each then finds in the processor's cache what it left there itself, and not what
+the work before it, of other sizes for each, has left.
 """
 
 from __future__ import annotations
@@ -72,7 +74,8 @@ def run(args: argparse.Namespace) -> int:
     """Time the products and print their shares of the machine's rate; a timing is printed and not judged."""
     machine = facts()
     print(machine_line(machine))
-    print(f"Random rows, k {args.rows:,}, n {args.columns:,}; best and median of {args.repeat}, in turns.\n")
+    print(f"Random rows, k {args.rows:,}, n {args.columns:,}; best and median of {args.repeat}, in turns of two,")
+    print("of which the second is timed.\n")
     rates = measure(works(args.rows, args.columns, args.sides), args.repeat)
     print(_COLUMNS.format("", "Gflop", "best ms", "median ms", "GF/s", "best", "median", "CPU"))
     print("\n".join(map(_line, rates)))
@@ -123,7 +126,7 @@ def _blocks(X: Tensor) -> Tensor:
 
 def measure(found: Mapping[str, Work], repeat: int) -> list[Rate]:
     """Time all in turns, and hold each rate against that of the full product in its dtype."""
-    times = take_turns({name: work.work for name, work in found.items()}, repeat)
+    times = take_turns({name: work.work for name, work in found.items()}, repeat, again=True)
     return [_rate(name, found, times) for name in found]
 
 

@@ -12,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import torch
+from threadpoolctl import ThreadpoolController
 
+from ..engines.blas import held_blas
 from ..model.choices import Method
 from ..model.piece import Omega, number, prefixed, register, whole, within
 from ..solve.precision import SINGLE
@@ -201,6 +203,7 @@ class _Conversation:
     def __enter__(self) -> _Conversation:
         self._thread.start()
         self._asked.get()  # the starting point, whose value is known
+        self._pools = ThreadpoolController()  # once the thread has imported what it needs
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -209,8 +212,9 @@ class _Conversation:
 
     def __call__(self, answer: tuple[float, np.ndarray] | None) -> np.ndarray | None:
         """Answer the last question and return the next point, None when the minimizer has ended."""
-        self._answers.put(answer)
-        asked = self._asked.get()
+        with held_blas(1, self._pools):
+            self._answers.put(answer)
+            asked = self._asked.get()
         if isinstance(asked, BaseException):
             raise asked
         return asked

@@ -14,10 +14,11 @@ from typing import Protocol
 import torch
 from threadpoolctl import ThreadpoolController
 
+from lsat_explorer.engines.blas import held_blas
+
 __all__ = ["begun", "closed_at_exit", "held_threads", "release_team"]
 
 _SOFTLY = 1  # omp_pause_soft of OpenMP 5: settings stay
-_blas = threading.Lock()  # taken by the one thread that holds BLAS
 
 
 def begun(target: Callable[[], None], name: str, ended: threading.Event | None = None) -> threading.Thread:
@@ -106,7 +107,7 @@ def held_threads(count: int) -> Iterator[None]:
     """Hold torch, OpenMP and BLAS to ``count`` threads each, for what this thread computes inside.
 
     A new thread inherits no such setting: each library would take every core, whatever the user has set. The pool of a
-    BLAS serves the whole process; the first thread to hold it sets its size and puts it back, others leave it alone.
+    BLAS serves the whole process: the first thread to hold it sets its size and puts it back, others leave it alone.
 
     Parameters
     ----------
@@ -126,17 +127,5 @@ def held_threads(count: int) -> Iterator[None]:
     import sklearn  # noqa: F401
 
     pools = ThreadpoolController()
-    with pools.select(user_api="openmp").limit(limits=count), _held_blas(pools.select(user_api="blas"), count):
+    with pools.select(user_api="openmp").limit(limits=count), held_blas(count, pools):
         yield
-
-
-@contextmanager
-def _held_blas(pools: ThreadpoolController, count: int) -> Iterator[None]:
-    if not _blas.acquire(blocking=False):
-        yield  # whoever came later would put back what the first had set
-        return
-    try:
-        with pools.limit(limits=count):
-            yield
-    finally:
-        _blas.release()
