@@ -136,3 +136,15 @@ def test_distances_are_of_F_or_of_its_share():
 def test_soonest_goes_by_time_and_not_by_evaluations():
     attempts = {"few": made([2.0, 1.0], times=(1.0, 9.0)), "fast": made([2.0, 1.5, 1.0], times=(0.1, 0.2, 0.3))}
     assert Comparison("digits", 10, 2, False, attempts).soonest() == "fast"
+
+
+def test_what_a_method_evaluates_in_float64_after_float32_is_counted_too(digits):
+    recipe = recipes.paper_reg2(DIGITS).replace(dtype="float32")
+    counted = Counted(lsat.Problem(recipe, digits))
+    single = counted.evaluate(counted.init())
+    precise = counted.precisely()
+    at = precise.evaluate(counted.init())
+    precise.gradient(at)
+    assert counted.values == [single.objective, at.objective]
+    assert counted.times == sorted(counted.times)
+    assert counted.gradients == precise.gradients == 1

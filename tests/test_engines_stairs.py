@@ -11,8 +11,8 @@ from torch import Tensor
 import lsat_explorer as lsat
 from lsat_explorer.engines.row_sums import Interrupted
 from lsat_explorer.engines.side import Side
-from lsat_explorer.engines.stairs import Stairs
-from lsat_explorer.solve.gram import rows_at_a_time
+from lsat_explorer.engines.stairs import Stairs, _heights
+from lsat_explorer.solve.gram import READ, rows_at_a_time
 
 
 def discs(k: int, *, seed: int = 0, dtype: torch.dtype = torch.float64) -> Tensor:
@@ -151,3 +151,34 @@ def test_training_rows_are_predicted_alike_with_and_without_their_zeros() -> Non
     problem.evaluate(problem.init())
     assert rows.predict(moving, theta).equal(plain)  # the same bits whatever was asked before
     assert rows.fitted(moving, theta, True).equal(first)
+
+
+@pytest.mark.parametrize("k", [1, 2, 511, 1023, 1024, 3500, 35000, 60001])
+def test_steps_take_all_rows_grow_shorter_and_are_even(k: int) -> None:
+    heights = _heights(k)
+    assert sum(heights) == k
+    assert all(height % 2 == 0 for height in heights[:-1])
+    assert heights[:-1] == sorted(heights[:-1], reverse=True)
+    assert max(heights) < READ + 512
+
+
+def test_a_column_that_the_sample_misses_stands_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("lsat_explorer.engines.stairs._SAMPLE", 10)
+    X = discs(1200)
+    X[:, 140:] = 0.0
+    X[7, 143] = 5.0
+    stairs = Stairs.of(Side([X]))
+    assert stairs is not None
+    torch.testing.assert_close(stairs.gram(None, True, nothing), X.mT @ X, rtol=1e-12, atol=1e-9)
+
+
+@pytest.mark.parametrize("weighed", [True, False])
+def test_the_sums_that_are_formed_once_leave_the_zeros_out_where_sums_that_repeat_do(weighed: bool) -> None:
+    X = discs(1200)
+    data = lsat.Data.from_arrays(X.numpy(), X[:, :2].sum(1).numpy(), validation=0.2, test=0.1)
+    recipe = lsat.Recipe(featurizer=lsat.Identity(), regularizer=lsat.Ridge(), dtype="float32")
+    rows = lsat.Problem(recipe, data).parts[0].rows
+    found = rows.still_sum(weighed)
+    beside = rows._beside_targets()[slice(0, len(rows))].double()
+    torch.testing.assert_close(found, beside.mT @ beside, rtol=1e-12, atol=1e-9)
+    assert (rows._stairs is not None) is weighed  # a copy that only one sum would read is not made
