@@ -77,7 +77,7 @@ def test_a_table_is_read_as_its_options_say(file, more, command):
         (["--data", "c.csv", "--index", "id", "--drop", "note"], "missing='mean' (--missing mean)"),
         (["--data", "semicolons.csv", *OPTIONS], "separator=';' (--separator ';')"),
         (["--data", "c.csv", *OPTIONS, "--missing", "zero"], None),
-        (["--data", "digits", "--drop", "id"], "--target goes with Parquet"),
+        (["--data", "digits", "--drop", "id"], "--target goes with CSV and Parquet"),
         (["--data", "c.parquet", *OPTIONS, "--folder", "x"], "--folder goes with --validation; leave it out"),
         (["--data", "c.parquet", *OPTIONS, "--separator", ";"], "--separator goes with CSV; leave it out"),
         (["--data", "c.parquet", *OPTIONS, "--decimal", ","], "--decimal goes with CSV; leave it out"),

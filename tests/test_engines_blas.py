@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from typing import Any
 
@@ -12,7 +13,7 @@ from scipy import optimize
 from threadpoolctl import ThreadpoolController
 
 import lsat_explorer as lsat
-from lsat_explorer.engines.blas import held_blas
+from lsat_explorer.engines.blas import held_blas, may_hold_briefly
 
 POOLS = ThreadpoolController().select(user_api="blas")
 
@@ -59,6 +60,60 @@ def test_a_hold_of_another_thread_changes_nothing_and_puts_nothing_back() -> Non
 def test_a_hold_that_ends_by_an_error_is_put_back() -> None:
     with pytest.raises(ArithmeticError), held_blas(1, POOLS):
         raise ArithmeticError
+    assert sizes() == {3}
+
+
+def test_a_hold_may_wait_for_one_that_lasts_a_moment() -> None:
+    began, told = threading.Event(), []
+
+    def other() -> None:
+        began.set()
+        with held_blas(1, POOLS, patience=60):
+            told.append("the other begins")
+
+    thread = threading.Thread(target=other)
+    with held_blas(2, POOLS):
+        thread.start()
+        assert began.wait(60)
+        time.sleep(0.05)
+        told.append("the first ends")
+    thread.join(60)
+    assert told == ["the first ends", "the other begins"]
+
+
+def test_only_the_main_thread_and_one_that_holds_anyway_may_hold_for_moments() -> None:
+    seen = []
+
+    def other() -> None:
+        seen.append(may_hold_briefly())
+        with held_blas(2, POOLS):
+            seen.append(may_hold_briefly())
+        seen.append(may_hold_briefly())
+
+    thread = threading.Thread(target=other)
+    thread.start()
+    thread.join(60)
+    assert seen == [False, True, False]
+    assert may_hold_briefly()
+
+
+def test_a_run_in_a_thread_leaves_the_sizes_that_somebody_puts_back_meanwhile() -> None:
+    began, over = threading.Event(), threading.Event()
+
+    def runs() -> None:
+        problem = lsat.Problem(lsat.Recipe(), lsat.datasets.digits())
+        while not over.is_set():
+            for _ in lsat.LBFGS().iterates(problem):
+                began.set()
+
+    thread = threading.Thread(target=runs)
+    thread.start()
+    assert began.wait(60)
+    for _ in range(200):
+        with POOLS.limit(limits=1):  # as k-means of scikit-learn does
+            time.sleep(0.001)
+    over.set()
+    thread.join(60)
     assert sizes() == {3}
 
 

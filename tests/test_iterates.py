@@ -210,3 +210,14 @@ def test_a_rejected_step_repeats_the_entries_of_its_vector() -> None:
     vector = {WEIGHTS: torch.tensor([1.0, 5.0, 3.0, 2.0])}
     iterates = Iterates([replace(one, omega=vector), replace(iterate(1), omega=vector, accepted=False)])
     assert OmegaColumns().of(iterates)["log row weights"].tolist() == [[1.0, 2.5, 5.0]] * 2
+
+
+def test_a_stopping_loss_that_is_no_number_is_never_the_least() -> None:
+    losses = [math.nan, 4.0, 3.0, 2.0]
+    given = Iterates([iterate(i, 1.0, stopping_loss=loss) for i, loss in enumerate(losses)])
+    assert given.worse_for(iterate(4, 1.0, stopping_loss=0.5)) == 0
+    assert given.worse_for(iterate(4, 1.0, stopping_loss=math.inf)) == 1
+    assert given.worse_for(iterate(4, 1.0, stopping_loss=math.nan)) == 1
+    nothing = Iterates([iterate(i, 1.0, stopping_loss=math.nan) for i in range(3)])
+    assert nothing.worse_for(iterate(3, 1.0, stopping_loss=math.nan)) == 3
+    assert nothing.worse_for(iterate(3, 1.0, stopping_loss=math.inf)) == 0

@@ -154,6 +154,7 @@ def test_nothing_to_tune_is_a_fit_by_every_method(method):
 
 def test_grid_keeps_the_best_value():
     run = lsat.tune(lsat.Recipe(method=lsat.Grid(-3.0, 3.0, points=13)), make_data(), progress=False)
+    assert run.message.startswith("Done: the best of the values that were tried is kept.")
     problem = lsat.Problem(lsat.Recipe(), make_data())
     values = np.linspace(-3, 3, 13)
     losses = [problem.evaluate({"regularizer.log_weight": torch.as_tensor(v)}).loss for v in values]

@@ -17,7 +17,7 @@ from lsat_explorer.data.missing import Missing
 from lsat_explorer.model.piece import nearest
 
 MNIST_ONLY = ("size", "deskew", "scale")
-PARQUET_ONLY = ("target", "validation", "test", "folder")
+PARQUET_ONLY = ("validation", "test", "folder")
 TABLE_ONLY = ("index", "drop", "categories", "missing", "separator", "decimal")
 
 
@@ -90,7 +90,7 @@ def load_data(args: argparse.Namespace) -> Data:
 
 
 def _load(args: argparse.Namespace) -> Data:
-    given = {name: getattr(args, name) for name in (*MNIST_ONLY, *PARQUET_ONLY, *TABLE_ONLY)}
+    given = {name: getattr(args, name) for name in ("target", *MNIST_ONLY, *PARQUET_ONLY, *TABLE_ONLY)}
     chosen = {name: value for name, value in given.items() if value is not None}
     if _is_parquet(args.data):
         _refuse(chosen, MNIST_ONLY, "a folder of MNIST")
@@ -106,7 +106,7 @@ def _load(args: argparse.Namespace) -> Data:
         return Data.from_rows(Path(args.data), name=Path(args.data).stem, **chosen)
     if _is_csv(args.data):
         _refuse(chosen, MNIST_ONLY, "a folder of MNIST")
-        _refuse(chosen, ("validation", "test", "folder"), "Parquet")
+        _refuse(chosen, PARQUET_ONLY, "Parquet")
         if "target" not in chosen:
             raise ValueError(f"--data is CSV and --target is not given; name the {_LACKING['target']}.")
         return datasets.from_csv(args.data, seed=args.seed, progress=shows_progress(), **chosen)
@@ -115,8 +115,8 @@ def _load(args: argparse.Namespace) -> Data:
             f"{args.data} is a file and not Parquet; --data takes digits, a folder of MNIST's IDX files, .parquet, or "
             f".csv, plain or compressed."
         )
+    _refuse(chosen, ("target", *TABLE_ONLY), "CSV and Parquet")
     _refuse(chosen, PARQUET_ONLY, "Parquet")
-    _refuse(chosen, TABLE_ONLY, "CSV and Parquet")
     if args.data != "digits" and not Path(args.data).exists():
         meant = nearest(args.data, ["digits"])
         if "did you mean" in meant:

@@ -29,7 +29,9 @@ def advice(run: Run, onward: str = IN_CODE) -> str:
     last = run.iterates[-1]
     if run.problem is not None and not run.problem.tuned and run.status is Status.CONVERGED:
         return " ".join(["Nothing to tune: this is the least squares fit at the recipe's values.", *run.notes])
-    sentences = [run.status.sentence]
+    tolerance = run.recipe.method.tolerance
+    searched = run.status is Status.CONVERGED and tolerance is None
+    sentences = ["Done: the best of the values that were tried is kept." if searched else run.status.sentence]
     if run.status is Status.MAX_ITERATIONS:
         sentences.append(onward)
     if run.status is Status.NOT_FINITE and run.problem is not None:
@@ -39,7 +41,6 @@ def advice(run: Run, onward: str = IN_CODE) -> str:
         )
     if run.status is Status.STALLED and run.recipe.dtype == "float32":
         sentences.append('Rounding of float32 hides smaller improvements: dtype="float64" goes on.')
-    tolerance = run.recipe.method.tolerance
     if run.status is Status.STALLED and tolerance is not None and 0 < tolerance < 1e-11 * abs(last.objective):
         sentences.append(
             f"A tolerance of {tolerance:g} is out of reach for an objective of {last.objective:.3g}: "

@@ -98,7 +98,8 @@ class Iterates(Sequence[Iterate]):
         """Return for how many accepted iterates the early-stopping loss has not fallen, ``iterate`` being the next."""
         before = self.columns("accepted", "stopping_loss")
         losses = [*before["stopping_loss"][before["accepted"] == 1], iterate.stopping_loss]
-        return len(losses) - 1 - int(np.argmin(losses))
+        least = min(range(len(losses)), key=lambda i: (math.isnan(losses[i]), losses[i]))  # the first, as `less` has it
+        return len(losses) - 1 - least
 
     @property
     def counts(self) -> tuple[int, int]:

@@ -7,6 +7,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,7 @@ import numpy as np
 import torch
 from threadpoolctl import ThreadpoolController
 
-from ..engines.blas import held_blas
+from ..engines.blas import held_blas, may_hold_briefly
 from ..model.choices import Method
 from ..model.piece import Omega, number, prefixed, register, whole, within
 from ..solve.precision import SINGLE
@@ -198,12 +199,15 @@ class _Conversation:
         self._asked: queue.Queue[np.ndarray | BaseException | None] = queue.Queue()
         self._answers: queue.Queue[tuple[float, np.ndarray] | None] = queue.Queue()
         self._thread = threading.Thread(target=self._minimize, daemon=True)
-        self._first = True
 
     def __enter__(self) -> _Conversation:
+        from scipy import optimize  # noqa: F401  before its BLAS is looked for
+
+        self._pools = ThreadpoolController()
         self._thread.start()
-        self._asked.get()  # the starting point, whose value is known
-        self._pools = ThreadpoolController()  # once the thread has imported what it needs
+        asked = self._asked.get()  # the starting point, whose value is known
+        if isinstance(asked, BaseException):
+            raise asked
         return self
 
     def __exit__(self, *_: Any) -> None:
@@ -212,7 +216,7 @@ class _Conversation:
 
     def __call__(self, answer: tuple[float, np.ndarray] | None) -> np.ndarray | None:
         """Answer the last question and return the next point, None when the minimizer has ended."""
-        with held_blas(1, self._pools):
+        with held_blas(1, self._pools) if may_hold_briefly() else nullcontext():
             self._answers.put(answer)
             asked = self._asked.get()
         if isinstance(asked, BaseException):

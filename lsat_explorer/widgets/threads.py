@@ -20,6 +20,9 @@ __all__ = ["begun", "closed_at_exit", "held_threads", "release_team"]
 
 _SOFTLY = 1  # omp_pause_soft of OpenMP 5: settings stay
 
+_PATIENCE = 0.1
+"""Seconds to wait for a hold of BLAS that lasts milliseconds; one of another run lasts as long as that."""
+
 
 def begun(target: Callable[[], None], name: str, ended: threading.Event | None = None) -> threading.Thread:
     """Start a daemon thread whose messages to the page are answers to nobody.
@@ -127,5 +130,5 @@ def held_threads(count: int) -> Iterator[None]:
     import sklearn  # noqa: F401
 
     pools = ThreadpoolController()
-    with pools.select(user_api="openmp").limit(limits=count), held_blas(count, pools):
+    with pools.select(user_api="openmp").limit(limits=count), held_blas(count, pools, patience=_PATIENCE):
         yield
