@@ -97,9 +97,9 @@ class Iterates(Sequence[Iterate]):
     def worse_for(self, iterate: Iterate) -> int:
         """Return for how many accepted iterates the early-stopping loss has not fallen, ``iterate`` being the next."""
         before = self.columns("accepted", "stopping_loss")
-        losses = [*before["stopping_loss"][before["accepted"] == 1], iterate.stopping_loss]
-        least = min(range(len(losses)), key=lambda i: (math.isnan(losses[i]), losses[i]))  # the first, as `less` has it
-        return len(losses) - 1 - least
+        losses = np.append(before["stopping_loss"][before["accepted"] == 1], iterate.stopping_loss)
+        order = np.lexsort((losses, np.isnan(losses)))  # a number is less than none, as `less` has it
+        return len(losses) - 1 - int(order[0])
 
     @property
     def counts(self) -> tuple[int, int]:
