@@ -201,9 +201,10 @@ class _Conversation:
         self._thread = threading.Thread(target=self._minimize, daemon=True)
 
     def __enter__(self) -> _Conversation:
-        from scipy import optimize  # noqa: F401  before its BLAS is looked for
+        from scipy import optimize
 
-        self._pools = ThreadpoolController()
+        self._minimizer: Any = optimize.minimize
+        self._pools = ThreadpoolController()  # with the BLAS that it has brought
         self._thread.start()
         asked = self._asked.get()  # the starting point, whose value is known
         if isinstance(asked, BaseException):
@@ -231,12 +232,10 @@ class _Conversation:
         return answer
 
     def _minimize(self) -> None:
-        from scipy import optimize
-
-        minimize: Any = optimize.minimize
         options: dict[str, Any] = {"maxcor": self._memory, "maxiter": 10**9, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0}
         try:
-            minimize(self._value, self._start, jac=True, method="L-BFGS-B", bounds=self._space.bounds, options=options)
+            bounds = self._space.bounds
+            self._minimizer(self._value, self._start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
             self._asked.put(None)
         except _Over:
             pass
