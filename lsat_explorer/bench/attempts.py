@@ -81,13 +81,13 @@ class Counted:
         self.problem = problem
         self.values: list[float] = []
         self.times: list[float] = []
-        self.slopes: list[float] = []
+        self.gradient_times: list[float] = []
         self.began = time.perf_counter()
 
     @property
     def gradients(self) -> int:
         """How many gradients were taken."""
-        return len(self.slopes)
+        return len(self.gradient_times)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self.problem, name)
@@ -102,13 +102,14 @@ class Counted:
     def gradient(self, at: Any, *, beside: bool = False) -> Omega:
         """Take a gradient and note when."""
         slopes = self.problem.gradient(at, beside=beside)
-        self.slopes.append(time.perf_counter() - self.began)
+        self.gradient_times.append(time.perf_counter() - self.began)
         return slopes
 
     def precisely(self) -> Counted:
         """Return the same with products in float64, which a method goes on with; its values are noted here too."""
         other = Counted(self.problem.precisely())
-        other.values, other.times, other.slopes, other.began = self.values, self.times, self.slopes, self.began
+        other.values, other.times, other.gradient_times = self.values, self.times, self.gradient_times
+        other.began = self.began
         return other
 
 
