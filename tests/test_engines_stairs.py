@@ -36,7 +36,7 @@ def case(request: pytest.FixtureRequest) -> tuple[Tensor, Tensor, Tensor, Stairs
     X[3], X[:, 7] = 0.0, 0.0  # a row and a column of zeros
     one, Y = torch.ones(k, 1, dtype=torch.float64), torch.randn(k, 3, generator=generator, dtype=torch.float64)
     weight = torch.randn(k, generator=generator, dtype=torch.float64)
-    stairs = Stairs.of(Side([X, one, Y]))
+    stairs = Stairs.of(Side([X, one, Y]), nothing)
     assert stairs is not None
     return torch.cat([X, one, Y], 1), weight, torch.randn(k, 5, generator=generator, dtype=torch.float64), stairs
 
@@ -58,7 +58,7 @@ def test_the_product_with_few_columns_is_that_of_the_rows(
 
 
 def test_products_in_float64_convert_few_rows_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
-    stairs = Stairs.of(Side([discs(9000, dtype=torch.float32)]))
+    stairs = Stairs.of(Side([discs(9000, dtype=torch.float32)]), nothing)
     assert stairs is not None
     heights = []
 
@@ -95,25 +95,25 @@ def test_every_row_stands_once_and_what_is_left_out_is_zero(case: tuple[Tensor, 
 
 def test_the_copy_is_smaller_than_the_rows_and_the_work_smaller_still() -> None:
     X = discs(5000)
-    stairs = Stairs.of(Side([X]))
+    stairs = Stairs.of(Side([X]), nothing)
     assert stairs is not None
     assert sum(step.numel() for step in stairs.steps) < 0.7 * X.numel()
     assert sum(len(step) * step.shape[1] ** 2 for step in stairs.steps) < 0.55 * len(X) * X.shape[1] ** 2
 
 
 def test_rows_without_zeros_are_left_as_they_are() -> None:
-    assert Stairs.of(Side([torch.rand(1000, 20) + 0.1])) is None
+    assert Stairs.of(Side([torch.rand(1000, 20) + 0.1]), nothing) is None
 
 
 def test_rows_of_zeros_give_zero() -> None:
-    stairs = Stairs.of(Side([torch.zeros(600, 4)]))
+    stairs = Stairs.of(Side([torch.zeros(600, 4)]), nothing)
     assert stairs is not None
     assert not stairs.gram(torch.ones(600), False, nothing).any()
 
 
 def test_float32_products_are_summed_in_float64() -> None:
     X, weight = discs(9000, dtype=torch.float32), torch.rand(9000, generator=torch.Generator().manual_seed(2))
-    stairs = Stairs.of(Side([X]))
+    stairs = Stairs.of(Side([X]), nothing)
     assert stairs is not None
     exact = X.double().mT @ (weight.double()[:, None] * X.double())
     error = (stairs.gram(weight, False, nothing) - exact).abs().max() / exact.abs().max()
@@ -122,7 +122,7 @@ def test_float32_products_are_summed_in_float64() -> None:
 
 
 def test_the_work_can_be_ended_between_steps() -> None:
-    stairs = Stairs.of(Side([discs(3000)]))
+    stairs = Stairs.of(Side([discs(3000)]), nothing)
     assert stairs is not None
     calls = []
 
@@ -167,7 +167,7 @@ def test_a_column_that_the_sample_misses_stands_where_it_is_needed(monkeypatch: 
     X = discs(1200)
     X[:, 140:] = 0.0
     X[7, 143] = 5.0
-    stairs = Stairs.of(Side([X]))
+    stairs = Stairs.of(Side([X]), nothing)
     assert stairs is not None
     torch.testing.assert_close(stairs.gram(None, True, nothing), X.mT @ X, rtol=1e-12, atol=1e-9)
 
@@ -182,3 +182,18 @@ def test_the_sums_that_are_formed_once_leave_the_zeros_out_where_sums_that_repea
     beside = rows._beside_targets()[slice(0, len(rows))].double()
     torch.testing.assert_close(found, beside.mT @ beside, rtol=1e-12, atol=1e-9)
     assert (rows._stairs is not None) is weighed  # a copy that only one sum would read is not made
+
+
+@pytest.mark.parametrize("chunks", [0, 3, 5])
+def test_the_order_is_interrupted_between_chunks_and_found_anew_after(chunks: int) -> None:
+    X, left = discs(1200), chunks
+
+    def check() -> None:
+        nonlocal left
+        left -= 1
+        if left < 0:
+            raise Interrupted
+
+    with pytest.raises(Interrupted):
+        Stairs.of(Side([X]), check)
+    assert Stairs.of(Side([X]), nothing) is not None

@@ -112,3 +112,12 @@ def test_entries_that_a_changed_loss_has_or_lacks_are_no_fault_of_the_user() -> 
     assert SCALAR in next(branch.steps()).omega
     with pytest.raises(ValueError, match=r"'loss\.log_temperature', which is no hyper-parameter here"):
         first(run.iterates[0].omega)
+
+
+@pytest.mark.parametrize(("value", "told"), [(20.0, True), (3.0, False)])
+def test_a_start_outside_its_bounds_is_told(value: float, told: bool) -> None:
+    recipe = lsat.Recipe(hyper_penalties={SCALAR: lsat.Box(-4.0, 8.0)}, method=lsat.LBFGS(max_iterations=2))
+    run = lsat.Run(recipe, make_data(), {SCALAR: value})
+    for _ in run.steps():
+        pass
+    assert (f"The start given for {SCALAR} lies outside what the hyper-penalty allows" in run.message) is told

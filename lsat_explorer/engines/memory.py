@@ -251,7 +251,7 @@ class MemoryRows(RowsHere):
         """Return the still blocks and the targets side by side, as each evaluation multiplies them again."""
         side = self._beside_targets()  # one for each pass: another thread may go over the rows meanwhile
         if not self._looked:
-            self._stairs = Stairs.of(side)
+            self._stairs = Stairs.of(side, self._check)
             self._looked = True
         return side if self._stairs is None else self._stairs
 

@@ -45,14 +45,17 @@ class Stairs:
     steps: tuple[Tensor, ...]
 
     @classmethod
-    def of(cls, side: Side) -> Stairs | None:
-        """Return the rows of ``side`` in this order, a copy, or None where it would save too little."""
+    def of(cls, side: Side, check: Check) -> Stairs | None:
+        """Return the rows of ``side`` in this order, a copy, or None where it would save too little.
+
+        ``check`` is called between chunks of rows and may raise to interrupt.
+        """
         k, n = side.shape
         sample = torch.arange(0, k, max(k // _SAMPLE, 1), device=side.device)
         filled = torch.stack([torch.count_nonzero(side.at(some), 0) for some in sample.split(_LOOK)]).sum(0)
         order = filled.argsort(descending=True, stable=True)
         place = order.argsort()
-        ends, rows = _ends(side, place).sort(stable=True)
+        ends, rows = _ends(side, place, check).sort(stable=True)
         heights = _heights(k)
         shapes = [(len(part), int(part[-1])) for part in ends.split(heights)]
         if sum(r * p**2 for r, p in shapes) > _WORTH * k * n**2:
@@ -61,6 +64,7 @@ class Stairs:
         steps = [part.view(r, p) for (r, p), part in zip(shapes, store.split([r * p for r, p in shapes]), strict=True)]
         for mine, step in zip(rows.split(heights), steps, strict=True):
             for some, its in zip(mine.split(_LOOK), step.split(_LOOK), strict=True):
+                check()
                 torch.index_select(side.at(some), 1, order[: step.shape[1]], out=its)
         return cls(rows, rows.argsort(), place, tuple(steps))
 
@@ -119,7 +123,7 @@ def _heights(k: int) -> list[int]:
     return heights
 
 
-def _ends(side: Side, place: Tensor) -> Tensor:
+def _ends(side: Side, place: Tensor, check: Check) -> Tensor:
     """Return how many columns (k,) each row has to the last that it fills, in the order of their ``place`` (n,).
 
     They are whole numbers in the rows' dtype: places times flags, or in a new tensor for each chunk, take three times
@@ -129,6 +133,7 @@ def _ends(side: Side, place: Tensor) -> Tensor:
     after = (place + 1).to(side.dtype)
     room, ends = after.new_empty(min(k, _LOOK), n), after.new_empty(k)
     for start in range(0, k, _LOOK):
+        check()
         rows = side[start : start + _LOOK]
         filled = torch.ne(rows, 0, out=room[: len(rows)])
         torch.amax(filled.mul_(after), 1, out=ends[start : start + len(rows)])

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 import torch
 
+from ..model.choices import Method
 from ..model.piece import within
 from .column_names import in_words
 from .iterate import Iterate, Status
-from .multi_start import MultiStart
+from .multi_start import Grid, MultiStart
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -32,6 +33,7 @@ def advice(run: Run, onward: str = IN_CODE) -> str:
     tolerance = run.recipe.method.tolerance
     searched = run.status is Status.CONVERGED and tolerance is None
     sentences = ["Done: the best of the values that were tried is kept." if searched else run.status.sentence]
+    sentences += filter(None, [_grid_end(run) if searched else "", _other_start(run)])
     if run.status is Status.MAX_ITERATIONS:
         sentences.append(onward)
     if run.status is Status.NOT_FINITE and run.problem is not None:
@@ -49,6 +51,29 @@ def advice(run: Run, onward: str = IN_CODE) -> str:
     if run.status.final:
         sentences += filter(None, [overfitting(run)])
     return " ".join(filter(None, [*sentences, *run.notes, run.unsaved]))
+
+
+def _grid_end(run: Run) -> str:
+    """Return a word on a best value at an end of its grid, beyond which a better one may lie; empty elsewhere."""
+    method, problem = run.recipe.method, run.problem
+    if not isinstance(method, Grid) or problem is None:
+        return ""
+    (name,) = problem.tuned
+    origin, best = (run.iterates[at].omega[name] for at in (run.leg, -1))
+    for end, word in (("low", "lower"), ("high", "higher")):
+        if torch.equal(best, origin + getattr(method, end)):
+            return f"It is the end of the grid, and better ones may lie beyond: give Grid a {word} {end}."
+    return ""
+
+
+def _other_start(run: Run) -> str:
+    """Return a word on a start that was given and left, as outside the domain of its hyper-penalty; empty elsewhere."""
+    first = run.iterates[0].omega
+    left = [name for name, value in (run.start or {}).items() if name in first and not torch.equal(value, first[name])]
+    if not left:
+        return ""
+    one = left[0] if len(left) == 1 else f"{left[0]} and {len(left) - 1} more"
+    return f"The start given for {one} lies outside what the hyper-penalty allows: the run set out from within."
 
 
 def overfitting(run: Run) -> str:
@@ -149,7 +174,7 @@ def notes(problem: Problem, last: Iterate) -> list[str]:
     if idle:
         found.append(
             f"The loss no longer depends on the weight of {' and '.join(idle)}: without, it is the same to five digits."
-            + ("" if isinstance(problem.recipe.method, MultiStart) else " Other starts may find better: MultiStart().")
+            + (" Other starts may find better: MultiStart()." if _local(problem.recipe.method) else "")
         )
     found += [_dead(problem, last, name) for name in problem.tuned if name.startswith("featurizer.")]
     ends = [_short(name) for name in problem.tuned if _at_an_end(problem, last, name)]
@@ -160,6 +185,11 @@ def notes(problem: Problem, last: Iterate) -> list[str]:
     if problem.recipe.early_stopping is not None and problem.data.final is None:
         found.append("Early stopping has used the test rows: for an honest last look give the data a final split.")
     return [told for told in found if told]
+
+
+def _local(method: Method) -> bool:
+    """Whether a method looks about one start only."""
+    return not isinstance(method, MultiStart | Grid)
 
 
 def _at_an_end(problem: Problem, last: Iterate, name: str) -> bool:

@@ -247,20 +247,20 @@ class Grid(Method):
 
     @property
     def max_iterations(self) -> int:
-        """The number of points."""
-        return self.points
+        """One iteration for each point, and the one that ends the search."""
+        return self.points + 1
 
     def iterates(self, problem: Problem, omega: Omega | None = None, memory: Memory | None = None) -> Iterator[Iterate]:
         """Yield the starting point, each value of the grid, accepted where it is the best so far, then the best."""
-        search = _Search(started(omega or {}, problem.init())) if memory is None else _Search.of(memory)
-        omega = search.origin
-        if len(problem.tuned) != 1 or omega[problem.tuned[0]].numel() != 1:
-            names = ", ".join(problem.tuned) or "nothing"
-            raise ValueError(f"Grid tunes one number, but {names} is tuned: hold the others with Frozen().")
-        name = problem.tuned[0]
+        name = _one_number(problem)
         if memory is None:
-            _, first, _ = start_iterate(problem, problem.evaluate(omega), self.points)
+            point = problem.start(omega)
+            search = _Search(point.omega)
+            _, first, _ = start_iterate(problem, point, self.points)
             yield self._running(search, first)
+        else:
+            search = _Search.of(memory)
+        omega = search.origin
         for value in np.linspace(self.low, self.high, self.points)[search.count - 1 :]:
             point = problem.evaluate({**omega, name: omega[name] + tensor(value)})
             _, iterate, _ = start_iterate(problem, point, self.points)
@@ -273,3 +273,16 @@ class Grid(Method):
     def _running(self, search: _Search, iterate: Iterate) -> Iterate:
         mine = search.take(replace(iterate, status=Status.RUNNING))
         return replace(mine, memory=search.memory())
+
+
+def _one_number(problem: Problem) -> str:
+    """Return the name of the one number that is tuned."""
+    if len(problem.tuned) != 1:
+        names = " and ".join(problem.tuned)
+        advice = f"{names} are tuned: hold the others with Frozen()" if names else "nothing is tuned: leave one free"
+        raise ValueError(f"Grid tunes one number, but {advice}, or choose LineSearch().")
+    (name,) = problem.tuned
+    count = problem.init()[name].numel()
+    if count != 1:
+        raise ValueError(f"Grid tunes one number, but {name} holds {count:,}: choose LineSearch() or LBFGS().")
+    return name
