@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import polars
+import pyarrow
 import pytest
 import torch
 
@@ -77,20 +78,38 @@ def test_thousands_separators_are_told_from_decimal_commas(tmp_path):
             datasets.from_csv(path, "y", progress=False, cache=False, separator=separator)
 
 
-TIMES = {
-    "dates": pd.Series(pd.date_range("2020-01-01", periods=40)),
-    "dates with a zone": pd.Series(pd.date_range("2020-01-01", periods=40, tz="Europe/Berlin")),
-    "durations": pd.Series(pd.timedelta_range("1h", periods=40, freq="h")),
+TIMES = pd.Series(pd.date_range("2020-01-01 05:30", periods=40, freq="7h"))
+HOURS = pd.Series(pd.timedelta_range("1.5h", periods=40, freq="h"))
+MONTHS = pd.Series(pd.period_range("2020-01", periods=40, freq="M"))
+BEHIND = ((TIMES - TIMES[0]) / pd.Timedelta(days=1)).tolist()
+OF_DAYS = ((TIMES.dt.normalize() - TIMES.dt.normalize()[0]) / pd.Timedelta(days=1)).tolist()
+SECONDS = [3600.0 * row for row in range(40)]
+
+DATES = {  # a column, and how far behind the first each of its rows is, in days or in seconds
+    "dates": (TIMES, BEHIND),
+    "dates with a zone": (TIMES.dt.tz_localize("Europe/Berlin"), BEHIND),
+    "dates of pyarrow": (TIMES.astype(pd.ArrowDtype(pyarrow.timestamp("ns"))), BEHIND),
+    "plain dates": (TIMES.dt.date, OF_DAYS),
+    "plain times": (pd.Series(TIMES.array.to_pydatetime(), dtype=object), BEHIND),
+    "days of pyarrow": (TIMES.dt.date.astype(pd.ArrowDtype(pyarrow.date32())), OF_DAYS),
+    "months": (MONTHS, (MONTHS.dt.to_timestamp() - pd.Timestamp("2020-01-01")).dt.days.tolist()),
+    "durations": (HOURS, SECONDS),
+    "durations of pyarrow": (HOURS.astype(pd.ArrowDtype(pyarrow.duration("ns"))), SECONDS),
+    "plain durations": (pd.Series(HOURS.array.to_pytimedelta(), dtype=object), SECONDS),
 }
 
 
-@pytest.mark.parametrize("times", TIMES.values(), ids=TIMES)
+def advised(found, given):
+    """Return what the code in the message of an error makes of a table."""
+    code = str(found.value).partition("such as ")[2].partition(", or drop it")[0]
+    return eval(code, {"X": given, "pandas": pd, "numpy": np})
+
+
+@pytest.mark.parametrize(("times", "behind"), DATES.values(), ids=DATES)
 @pytest.mark.parametrize("alone", [False, True], ids=["beside numbers", "alone"])
-def test_dates_and_durations_are_told_with_what_makes_numbers_of_them(times, alone):
+def test_dates_and_durations_are_told_with_what_makes_numbers_of_them(times, behind, alone):
     given = X.assign(age=times)[["age"] if alone else ["weight", "age"]]
-    durations = times.dtype.kind == "m"
-    expected = times.dt.total_seconds() if durations else (times - times.min()).dt.days
-    model = lsat.tune(QUICK, lsat.Data.from_arrays(given.assign(age=expected), LABELS), progress=False).model
+    model = lsat.tune(QUICK, lsat.Data.from_arrays(given.assign(age=behind), LABELS), progress=False).model
     fits = [lambda rows: lsat.Data.from_arrays(rows, LABELS)]
     if not alone:
         fits += [lambda rows: lsat.TunedLeastSquaresClassifier().fit(rows, LABELS), model.predict]
@@ -98,21 +117,34 @@ def test_dates_and_durations_are_told_with_what_makes_numbers_of_them(times, alo
         with pytest.raises((ValueError, TypeError), match=r"write that column as (days|seconds) first") as found:
             fit(given)
         assert "get_dummies" not in str(found.value)
-        advised = str(found.value).partition("such as ")[2].partition(", or drop it")[0]
-        made = given.assign(age=eval(advised, {"X": given}))
-        assert made.age.tolist() == expected.tolist()
-        fit(made)
+        made = advised(found, given)
+        # a day of the Julian calendar is a float64 of about 2.5e6, exact to 5e-10
+        np.testing.assert_allclose(made - made[0], behind, rtol=0, atol=1e-9)
+        # rows that are to be predicted get the numbers that they had among others
+        np.testing.assert_array_equal(advised(found, given[5:]), made[5:])
+        fit(given.assign(age=made))
 
 
 @pytest.mark.parametrize("alone", [False, True], ids=["beside numbers", "alone"])
-@pytest.mark.parametrize("made", [polars.from_pandas, lambda frame: frame.assign(age=frame.age.dt.date)])
-def test_dates_of_polars_and_plain_ones_are_told_with_what_makes_numbers_of_them(made, alone):
-    given = made(X.assign(age=TIMES["dates"])[["age"] if alone else ["weight", "age"]])
+@pytest.mark.parametrize("times", ["dates", "dates with a zone", "plain dates", "durations"])
+@pytest.mark.parametrize(
+    "made", [polars.from_pandas, lambda frame: pyarrow.Table.from_pandas(frame)], ids=["polars", "pyarrow"]
+)
+def test_dates_of_other_libraries_are_told_with_what_makes_numbers_of_them(made, times, alone):
+    column, behind = DATES[times]
+    given = made(X.assign(age=column)[["age"] if alone else ["weight", "age"]])
+    with pytest.raises(ValueError, match=r"write that column as (days|seconds) first") as found:
+        lsat.Data.from_arrays(given, LABELS)
+    numbers = advised(found, given)
+    np.testing.assert_allclose(numbers - numbers[0], behind, rtol=0, atol=1e-9)
+
+
+def test_dates_in_a_column_that_is_called_by_a_number_are_found_by_the_advice():
+    given = pd.DataFrame({0: X.age, 1: TIMES})
     with pytest.raises(ValueError, match="write that column as days first") as found:
         lsat.Data.from_arrays(given, LABELS)
-    advised = str(found.value).partition("such as ")[2].partition(", or drop it")[0]
-    days = eval(advised, {"X": given, "pandas": pd})
-    assert (days - days[0]).tolist() == list(range(40))
+    numbers = advised(found, given)
+    np.testing.assert_allclose(numbers - numbers[0], BEHIND, rtol=0, atol=1e-9)
 
 
 @pytest.mark.parametrize("separator", [";", "\t", "|"])
