@@ -41,7 +41,6 @@ SAME: dict[str, Any] = {
     "Int64": lambda Z: pd.DataFrame(Z).astype("Int64"),
     "Float64": lambda Z: pd.DataFrame(Z).astype("Float64"),
     "mixed frame": lambda Z: pd.DataFrame(Z).astype({0: "Int64", 1: "float32", 2: object}),
-    "categorical": lambda Z: pd.DataFrame(Z).astype({0: "category"}),
     "int tensor": lambda Z: torch.from_numpy(Z.astype(np.int32)),
     "bfloat16": lambda Z: torch.from_numpy(Z).bfloat16(),
     "matrix": np.asmatrix,

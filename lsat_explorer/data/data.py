@@ -130,7 +130,7 @@ class Data:
         ------
         ValueError
             In one sentence with split, row and column: wrong shapes or lengths, no rows, entries that are missing,
-            infinite or no numbers, a single class, a class that training or validation would lack.
+            infinite or no numbers, categories in X, a single class, a class that training or validation would lack.
 
         Examples
         --------

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["column_of", "frame_of", "index_of", "numbered", "rows_at"]
+__all__ = ["categories_of", "column_of", "frame_of", "index_of", "numbered", "rows_at"]
 
 
 def frame_of(table: Any) -> tuple[tuple[str, ...], np.ndarray] | None:
@@ -37,6 +37,23 @@ def frame_of(table: Any) -> tuple[tuple[str, ...], np.ndarray] | None:
     for place in range(found.shape[1]):
         entries[:, place] = found[:, place].to_list()
     return names, entries
+
+
+def categories_of(table: Any) -> dict[int, tuple[str, np.ndarray]]:
+    """Return the name and the entries (N,) of each column of a frame that is declared to hold categories, by its place.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> categories_of(pd.DataFrame({"age": [30, 41], "ward": pd.Categorical([3, 5])}))
+    {1: ('ward', array([3, 5]))}
+    """
+    import narwhals as nw
+
+    found, names = _seen(table)
+    kinds = found.schema.values() if isinstance(found, nw.DataFrame) else ()
+    places = [place for place, kind in enumerate(kinds) if kind in (nw.Categorical, nw.Enum)]
+    return {place: (names[place], found[:, place].to_numpy()) for place in places}
 
 
 def numbered(table: Any) -> bool:

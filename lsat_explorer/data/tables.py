@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
+from lsat_explorer.data.as_numbers import as_numbers, encoding, is_number, refuse_categories
 from lsat_explorer.data.foreign import column_of, frame_of, index_of, rows_at
-from lsat_explorer.data.times import as_numbers
 
 __all__ = [
     "LARGEST",
@@ -32,7 +32,6 @@ LARGEST = 1e100
 """Size of the largest number in a table: sums of squares, and products of these, are numbers too then."""
 
 _CHUNK_ENTRIES = 1 << 20
-_ENCODE = ": pandas.get_dummies(X) does, and datasets.from_csv with the text of a file"
 
 
 @dataclass(frozen=True, eq=False)
@@ -193,9 +192,10 @@ def read_inputs(
     Raises
     ------
     ValueError
-        When they have another shape, or are no real numbers.
+        When they have another shape, or are no real numbers, or numbers that are declared to be categories.
     """
     names, values = frame_of(X) or (None, plain(X, what))
+    refuse_categories(X, what)
     if image_shape is not None and values.ndim > 2 and values.shape[1:] == tuple(image_shape):
         values = values.reshape(len(values), -1)
     if not values.ndim:
@@ -214,7 +214,7 @@ def read_inputs(
     if values.dtype.kind in "biuf":
         return values.astype(np.float64), names
     if values.dtype.kind in "OU":
-        return numbers(values, what, names, _ENCODE), names
+        return numbers(values, what, names, f": {encoding(X)}"), names
     advice = as_numbers(np.zeros((), values.dtype)[()], 0, names, "convert it to numbers first")
     raise ValueError(f"{what} is of type {values.dtype}, expected real numbers; {advice}")
 
@@ -230,20 +230,12 @@ def numbers(values: np.ndarray, what: str, names: Sequence[str] | None = None, h
         try:
             read[:, column] = entries.astype(np.float64)
         except (TypeError, ValueError, OverflowError):
-            position = next((row for row, entry in enumerate(entries) if not _is_number(entry)), 0)
+            position = next((row for row, entry in enumerate(entries) if not is_number(entry)), 0)
             advice = as_numbers(values[position, column], column, names, f"encode or drop that column first{how}")
             place = f"position {position}, column {_column(column, names)}"
             found = shown(values[position, column])
             raise ValueError(f"{what} has {found} at {place}, expected numbers; {advice}") from None
     return read
-
-
-def _is_number(entry: Any) -> bool:
-    try:
-        float(entry)
-    except (TypeError, ValueError, OverflowError):
-        return False
-    return True
 
 
 def read_column(y: Any, what: str = "y") -> Column:

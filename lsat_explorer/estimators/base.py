@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
+from ..data.as_numbers import refuse_categories
 from ..data.data import Data
 from ..data.labels import Task
 from ..data.sparse_rows import check_entries, read_sparse
@@ -170,11 +171,13 @@ class TunedLeastSquares(BaseEstimator):
     def _read(self, X: Any) -> Any:
         """Return the rows to predict as a plain checked array, or as a sparse matrix by rows."""
         with explained(X):
+            refuse_categories(X, "X")
             return _by_rows(validate_data(self, readable(X), reset=False, **_KINDS))
 
     def _read_both(self, X: Any, y: Any, **how: Any) -> tuple[Any, np.ndarray]:
         """Return the rows to fit, as `_read` does, and their outcomes as a plain checked array."""
         with explained(X, y, labels=not how):
+            refuse_categories(X, "X")
             X, y = validate_data(self, readable(X), readable(y, "y"), ensure_min_samples=2, **_KINDS, **how)
             if how.get("y_numeric"):
                 y = y.astype(np.float64)

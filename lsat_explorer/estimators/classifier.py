@@ -80,8 +80,9 @@ class TunedLeastSquaresClassifier(ClassifierMixin, TunedLeastSquares):
     Raises
     ------
     ValueError
-        In ``fit``: for a single class, for a recipe that does not fit the data, naming the piece, and for a sparse X of
-        so many columns that the normal equations, which are dense, have no room.
+        In ``fit``: for a single class, for a column of categories, to be encoded before, for a recipe that does not fit
+        the data, naming the piece, and for a sparse X of so many columns that the normal equations, which are dense,
+        have no room.
 
     Warns
     -----

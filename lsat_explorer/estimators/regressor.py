@@ -53,8 +53,8 @@ class TunedLeastSquaresRegressor(RegressorMixin, TunedLeastSquares):
     Raises
     ------
     ValueError
-        In ``fit``: for a recipe that does not fit the data, naming the piece, and for a sparse X of so many columns
-        that the normal equations, which are dense, have no room.
+        In ``fit``: for a column of categories, to be encoded before, for a recipe that does not fit the data, naming
+        the piece, and for a sparse X of so many columns that the normal equations, which are dense, have no room.
 
     Warns
     -----

@@ -12,7 +12,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..data.categories import in_order
+from ..data.as_numbers import refuse_categories
+from ..data.categories import coded_columns, in_order
 from ..data.foreign import frame_of, numbered
 from ..data.safe_file import refuse_path, write_tensors
 from ..data.sparse_rows import RowsSparse, check_entries, read_sparse
@@ -111,7 +112,8 @@ class FittedModel:
         ------
         ValueError
             When X is not (N, d), holds an infinity, a number beyond 1e100 in size, or a NaN where the model has no
-            `fill`; when a frame lacks a column, has another, or a text that is in no name of an input.
+            `fill`; when a frame lacks a column, has another, categories for numbers, or a text that is in no name of
+            an input.
         """
         matrix = X.matrix if isinstance(X, RowsSparse) else read_sparse(X, "X")
         if matrix is not None:
@@ -150,6 +152,7 @@ class FittedModel:
     def _inputs(self, X: Any) -> Tensor:
         frame = frame_of(X)
         array = plain(X, "X") if frame is None else in_order(*frame, self.feature_names, unnamed=numbered(X))
+        refuse_categories(X, "X", coded_columns(self.feature_names))
         self._check_width(array)
         if array.dtype.kind not in "biufOU":
             raise ValueError(f"X is of type {array.dtype}: expected real numbers.")
