@@ -157,6 +157,30 @@ def test_a_file_with_another_separator_is_told_which(separator, tmp_path):
     assert datasets.from_csv(path, "y", progress=False, cache=False, separator=eval(advised)).feature_names == tuple(X)
 
 
+@pytest.mark.parametrize(
+    ("names", "end", "remedy"),
+    [
+        ("age,weight,y,", ",", "remove the ',' at the end of the lines"),
+        ("age,weight,y,", "", "remove the ',' at the end of the lines"),
+        ("age,weight,y,,", ",,", "remove the ',' at the end of the lines"),
+        ("age,weight,,y", None, "remove it from the file"),
+    ],
+    ids=["every line", "first line", "two", "between"],
+)
+def test_a_column_without_a_name_and_without_entries_is_told_with_how_it_is_left_out(names, end, remedy, tmp_path):
+    path = tmp_path / "t.csv"
+    rows = zip(X.age, X.weight, LABELS, strict=True)
+    lines = [f"{age},{weight},,{y}" if end is None else f"{age},{weight},{y}{end}" for age, weight, y in rows]
+    path.write_text("\n".join([names, *lines]))
+    read = {"target": "y", "progress": False, "cache": False}
+    with pytest.raises(ValueError, match=rf"^t\.csv has a column without a name .*expected .*; {remedy}, or") as found:
+        datasets.from_csv(path, **read)
+    with pytest.raises(ValueError, match="without a name"):
+        datasets.from_csv(path, **read, missing="mean")
+    dropped = eval(str(found.value).partition("drop=")[2])
+    assert datasets.from_csv(path, **read, drop=dropped).feature_names == ("age", "weight")
+
+
 def test_numbers_with_a_decimal_comma_are_told_and_read(tmp_path, monkeypatch):
     monkeypatch.setenv("LSAT_CACHE", str(tmp_path / "cache"))
     path = tmp_path / "t.csv"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -114,9 +115,9 @@ def rows_of_frame(
     Raises
     ------
     ValueError
-        For a column that is not there or is a target and something else, a frame without rows, inputs that are
-        neither numbers nor categories (`indicators` has the rule), a target of text half of which are numbers, and
-        text in one of several targets.
+        For a column that is not there or is a target and something else, a frame without rows, a column of a file of
+        text that has neither a name nor an entry, inputs that are neither numbers nor categories (`indicators` has
+        the rule), a target of text half of which are numbers, and text in one of several targets.
     """
     import pandas as pd
 
@@ -141,6 +142,8 @@ def rows_of_frame(
     rows = None if isinstance(frame.index, pd.RangeIndex) else frame.index.astype(object).tolist()
     outcome = frame[targets[0]] if len(targets) == 1 else frame[targets]
     features = [name for name in frame.columns if name not in {*targets, *dropped}]
+    if separator:
+        _refuse_nameless(frame, features, where, separator)
     inputs = [_columns(frame[name], where, name in sure, separator) for name in features]
     if not inputs:
         raise ValueError(f"{where} has no column beside the target; give the file that has the features")
@@ -150,6 +153,18 @@ def rows_of_frame(
     X = np.stack([values.astype(np.float32 if single else np.float64) for values in arrays], axis=1)
     y, labels = _outcome(outcome, where, targets[0] in sure, separator)
     return Rows(X, y, labels, names, rows)
+
+
+def _refuse_nameless(frame: pd.DataFrame, features: Sequence[str], where: str, separator: str) -> None:
+    """Refuse features that have neither an entry nor a name, in whose place pandas puts one."""
+    bare = [name for name in features if re.fullmatch(r"Unnamed: \d+", name) and frame[name].isna().all()]
+    if bare:
+        at_end = bare[-1] == frame.columns[-1]
+        remedy = f"remove the {separator!r} at the end of the lines" if at_end else "remove it from the file"
+        raise ValueError(
+            f"{where} has a column without a name and without entries, expected columns with both; {remedy}, or leave "
+            f"it out: drop={bare!r}"
+        )
 
 
 def _columns(column: pd.Series[Any], where: str, sure: bool, separator: str) -> dict[str, np.ndarray]:
