@@ -181,6 +181,25 @@ def test_a_column_without_a_name_and_without_entries_is_told_with_how_it_is_left
     assert datasets.from_csv(path, **read, drop=dropped).feature_names == ("age", "weight")
 
 
+def test_a_table_that_is_read_by_the_reader_of_the_other_kind_is_told_which_to_take(tmp_path):
+    frame, quiet = X.assign(y=LABELS), {"progress": False, "cache": False}
+    for name in ("t.parquet", "t.dat", "t.csv"):
+        path = tmp_path / name
+        frame.to_parquet(path)
+        with pytest.raises(ValueError, match=rf"{name} is a Parquet table, expected CSV; read it by datasets.from_pa"):
+            datasets.from_csv(path, "y", **quiet)
+        assert datasets.from_parquet(path, "y", **quiet).feature_names == tuple(X)
+    for name in ("t.csv", "t.csv.gz", "t.parquet"):
+        path = tmp_path / name
+        frame.to_csv(path, index=False)
+        told = rf"{name} is CSV, as it seems, expected a Parquet file; read it by datasets.from_csv"
+        with pytest.raises(ValueError, match=told):
+            datasets.from_parquet(path, "y", **quiet)
+        with pytest.raises(ValueError, match=told):
+            lsat.Data.from_rows(path, path, target="y")
+        assert datasets.from_csv(path, "y", **quiet).feature_names == tuple(X)
+
+
 def test_numbers_with_a_decimal_comma_are_told_and_read(tmp_path, monkeypatch):
     monkeypatch.setenv("LSAT_CACHE", str(tmp_path / "cache"))
     path = tmp_path / "t.csv"

@@ -5,12 +5,15 @@ from __future__ import annotations
 import codecs
 from pathlib import Path
 
-__all__ = ["kind_of"]
+__all__ = ["PARQUET", "TEXT", "kind_of"]
+
+PARQUET = "a Parquet table"
+TEXT = "text, as a table is"
 
 _SAMPLE = 512
 _STARTS = (
     (b"PK\x03\x04", "a zip file, as torch.save writes"),
-    (b"PAR1", "a Parquet table"),
+    (b"PAR1", PARQUET),
     (b"\x93NUMPY", "an array of numpy"),
     (b"\x89PNG", "a picture"),
 )
@@ -45,4 +48,4 @@ def kind_of(path: Path) -> str:
         return ""
     if "\0" in text:
         return ""
-    return next((kind for start, kind in _TEXTS if text.lstrip().startswith(start)), "text, as a table is")
+    return next((kind for start, kind in _TEXTS if text.lstrip().startswith(start)), TEXT)

@@ -14,6 +14,7 @@ from lsat_explorer.data.cache import cached, stamp
 from lsat_explorer.data.calls import call_of
 from lsat_explorer.data.data import Data
 from lsat_explorer.data.division import Division
+from lsat_explorer.data.file_kinds import PARQUET, kind_of
 from lsat_explorer.data.frames import check_columns, names_in, rows_of_frame
 from lsat_explorer.data.long_lines import refuse_long_lines
 from lsat_explorer.data.packed import lines_of
@@ -85,7 +86,7 @@ def from_csv(
         When there is no such file.
     ValueError
         For a column that is not there or named for two purposes, one with neither a name nor an entry, text that is no
-        category, what is no CSV in UTF-8, is damaged or unpacks to far more than its file, and as in
+        category, what is Parquet or else no CSV in UTF-8, is damaged or unpacks to far more than its file, and as in
         `Data.from_arrays`.
 
     Examples
@@ -141,7 +142,7 @@ def from_parquet(
     FileNotFoundError
         When there is no such file.
     ValueError
-        As in `from_csv`, and for a file that is damaged or promises far more than it can hold.
+        As in `from_csv`, and for a file that is CSV, is damaged or promises far more than it can hold.
     ModuleNotFoundError
         Without the package of ``lsat_explorer[scale]``.
     """
@@ -236,6 +237,11 @@ def _read_csv(path: Path, separator: str, decimal: str, progress: bool, texts: S
         raise ValueError(f"separator is {separator!r}, expected what stands between two entries; pass ',' or ';'")
     if decimal not in (".", ","):
         raise ValueError(f"decimal is {decimal!r}, expected what stands before decimals; pass '.' or ','")
+    if path.is_file() and kind_of(path) == PARQUET:  # a pipe cannot be read twice
+        raise ValueError(
+            f"{path} is {PARQUET}, expected CSV; read it by datasets.from_parquet, or with a command under a name that "
+            f"ends in .parquet"
+        )
 
     shown: dict[str, Any] = {"desc": f"reading {path.name}", "unit": "B", "unit_scale": True, "disable": not progress}
     # Without a buffer there is `read` alone: some versions of pandas would take `read1`, past the bar.

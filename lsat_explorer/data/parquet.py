@@ -7,6 +7,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lsat_explorer.data.file_kinds import PARQUET, TEXT, kind_of
+
 if TYPE_CHECKING:
     import pandas as pd
 
@@ -51,7 +53,7 @@ def open_parquet(path: Path) -> Any:
     Raises
     ------
     ValueError
-        When it is cut off or damaged.
+        When it is CSV, cut off or damaged.
     ModuleNotFoundError
         Without the package of ``lsat_explorer[scale]``.
     """
@@ -59,6 +61,12 @@ def open_parquet(path: Path) -> Any:
         import pyarrow.parquet as parquet
     except ImportError:
         raise ModuleNotFoundError("Parquet is read by pyarrow: pip install 'lsat_explorer[scale]'.") from None
+    kind = kind_of(path) if path.is_file() else ""
+    if kind == TEXT or (".csv" in path.suffixes[-2:] and kind != PARQUET):
+        raise ValueError(
+            f"{path} is CSV, as it seems, expected a Parquet file; read it by datasets.from_csv, or with a command "
+            f"under a name that ends in .csv"
+        )
     with _whole(path):
         opened = parquet.ParquetFile(path)
         # Names that are no text show here. What it says of its columns is left alone: where that is damaged, asking
