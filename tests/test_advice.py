@@ -47,6 +47,16 @@ def test_a_missing_entry_is_told_with_what_fills_it_and_an_infinite_one_is_not()
         assert "missing=" not in str(found.value)
 
 
+@pytest.mark.parametrize("entry", ["", "NA", "N/A", "None", "null", "NULL", "NaN", "none", "Null", "na", "-", " "])
+def test_a_missing_number_of_a_file_is_told_as_such_by_its_place_however_it_is_written(entry, tmp_path):
+    path = tmp_path / "t.csv"
+    X.assign(age=X.age.astype(str).where(X.index != 7, entry), y=LABELS).to_csv(path, index=False)
+    remedy = "expected (finite numbers, and nan is a missing one; drop or fill|.* an empty entry where it is missing)"
+    for target, place in (("y", r"row 7,? (column 0 \('age'\)|in column 'age')"), ("age", "row 7( in column 'age')?")):
+        with pytest.raises(ValueError, match=f"at {place}, {remedy}"):
+            datasets.from_csv(path, target, progress=False, cache=False)
+
+
 def test_a_column_of_text_is_told_with_what_encodes_it():
     with pytest.raises(
         ValueError, match=r"encode or drop .* first: pandas.get_dummies\(X\) does, and datasets.from_cs"

@@ -44,11 +44,11 @@ def from_csv(
 ) -> Data:
     r"""Read a CSV file with a line of names, plain or compressed, and divide its rows.
 
-    A column of text becomes a column of 0 and 1 for each of its values, ``colour=red``; empty entries are missing. A
-    model of these data predicts from frames with the column ``colour``, too, and refuses other colours. Text is refused
-    where it seems to be something else: where half of the entries or more are numbers, there are more than 100
-    different texts, more than 20 that begin with a number (quantities, dates), or on average less than two rows for
-    each.
+    A column of text becomes a column of 0 and 1 for each of its values, ``colour=red``. Entries that are empty, NA,
+    None or null, or other words that pandas knows, are missing. A model of these data predicts from frames with the
+    column ``colour``, too, and refuses other colours. Text is refused where it seems to be something else: where half
+    of the entries or more are numbers, there are more than 100 different texts, more than 20 that begin with a number
+    (quantities, dates), or on average less than two rows for each.
 
     Parameters
     ----------

@@ -130,7 +130,9 @@ def check_finite(
             where = f"row {shown(rows[start + row])}"
             if values.ndim == 2:
                 where += f", column {_column(int(column), names)}"
-            expected = f"finite numbers; drop or fill in such rows first{fill if np.isnan(block[row, column]) else ''}"
+            expected = "finite numbers; drop or fill in such rows first"
+            if np.isnan(block[row, column]):
+                expected = f"finite numbers, and nan is a missing one; drop or fill in such rows first{fill}"
             if np.isfinite(block[row, column]):
                 expected = f"numbers of at most {LARGEST:.0e} in size; divide them by a constant first"
             raise ValueError(f"{what} has {block[row, column]} at {where}, expected {expected}")
