@@ -20,9 +20,10 @@ from lsat_explorer.commands.errors import FAILURE, INTERRUPTED, CommandError, us
 from lsat_explorer.commands.folders import new_folder
 from lsat_explorer.commands.output import say, shows_progress
 from lsat_explorer.commands.source import add_data_arguments, load_data
-from lsat_explorer.commands.summary import summary, write_curves
+from lsat_explorer.commands.summary import CURVES, summary, write_curves
 from lsat_explorer.data.safe_file import refuse_path
 from lsat_explorer.model.cluster import ClusterLost
+from lsat_explorer.tune.run_folder import refuse_foreign
 
 if TYPE_CHECKING:
     from lsat_explorer.tune import Run
@@ -112,6 +113,7 @@ def resumed(args: argparse.Namespace) -> Run:
     tuning = lsat.Run.resume(args.resume, load_data(args))
     if args.out is None or args.out.resolve() == args.resume.resolve():
         args.out = args.resume if args.resume.is_dir() else args.resume.parent
+        refuse_to_lose(args.out)
     else:
         refuse_to_overwrite(args.out, allowed=args.overwrite)
         tuning.keep_in(lsat.Checkpoint(args.out, replace=args.overwrite))
@@ -156,13 +158,31 @@ def refuse_to_overwrite(folder: Path, *, allowed: bool) -> None:
     ------
     ValueError
         When the path is not encoded in UTF-8, or is a file, or a folder that holds something and overwriting was not
-        asked for.
+        asked for; where it was, as `refuse_to_lose` does.
     """
     refuse_path(folder)
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file; --out names a folder.")
     if folder.is_dir() and any(folder.iterdir()) and not allowed:
         raise ValueError(f"{folder} is not empty; name another folder, or add --overwrite.")
+    refuse_to_lose(folder)
+
+
+def refuse_to_lose(folder: Path) -> None:
+    """Keep what is no run's from being replaced by a run that ends, before the work, not after it.
+
+    Raises
+    ------
+    ValueError
+        When a file of the folder has the name of one of a run's, and is none.
+    """
+    refuse_foreign(folder)
+    curves = folder / CURVES
+    if curves.exists() and not (folder / "run.json").exists():  # which a run has written before its curves
+        raise ValueError(
+            f"{curves} holds no curves of a run, for none is beside it, and would be lost: give another folder, or "
+            "move that file away first."
+        )
 
 
 def pull(tuning: Run) -> None:

@@ -16,6 +16,7 @@ from ..model.piece import flag, number, whole
 from .checkpoint_file import NAME, read_head, write_state
 from .fingerprint import fingerprint
 from .iterate import Iterate, Status
+from .run_folder import refuse_foreign
 
 if TYPE_CHECKING:
     from .stepping import Stepping
@@ -44,8 +45,8 @@ class Checkpoint:
     seconds : float
         Most seconds between two files, as far as an iteration does not take longer.
     replace : bool
-        Whether the file of another run may be replaced; refused otherwise. A run that has ended by itself is no other
-        where the same recipe on the same data leads to it again.
+        Whether the file of another run may be replaced; refused otherwise, as what is no file of a run always is. A run
+        that has ended by itself is no other where the same recipe on the same data leads to it again.
 
     Examples
     --------
@@ -148,6 +149,7 @@ class Keeper:
             self._seen = there
 
     def _refuse_loss(self, run: Stepping) -> None:
+        refuse_foreign(self.path.parent, [NAME])
         there = None if self.checkpoint.replace else read_head(self.path)
         if there is None:
             return

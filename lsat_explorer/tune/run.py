@@ -196,7 +196,13 @@ class Run(Stepping):
         return look(self)
 
     def save(self, folder: str | os.PathLike[str]) -> None:
-        """Write recipe.json, iterates.csv, run.json and model.safetensors into a folder, over a run that is there."""
+        """Write recipe.json, iterates.csv, run.json and model.safetensors into a folder, over a run that is there.
+
+        Raises
+        ------
+        ValueError
+            When a file is there under one of these names that is none of a run, and would be lost.
+        """
         from .saved import save_run
 
         save_run(self, Path(folder))

@@ -15,10 +15,10 @@ import numpy as np
 from safetensors.torch import save_file
 
 from ..data.data import Data
-from ..data.safe_file import json_in, read_tensors, refuse_path, text_in
+from ..data.safe_file import read_tensors, refuse_path, text_in
 from ..data.whole_file import whole_file
 from ..data.whole_files import in_force, put_in_place, whole_files
-from ..model.piece import nearest, tensor
+from ..model.piece import tensor
 from ..model.recipe import Recipe
 from .checkpoint import Checkpoint, Keeper
 from .checkpoint_file import NAME
@@ -28,13 +28,11 @@ from .fitted import FittedModel
 from .iterate import SCALARS, Iterate, Status, read_field
 from .last_look import TestResult
 from .run import Run
+from .run_folder import DAMAGE, FILES, START, read_about, refuse_foreign
 
 __all__ = ["about", "classes_of", "load_run", "names_of", "save_run"]
 
-_START = "start.safetensors"
-_SAID = ("status", "looks", "data", "message", "notes", "versions")
 _MOST_ITERATES = 2**30
-_FILES = ("recipe.json", "iterates.csv", "model.safetensors", _START, "run.json")
 _Content = TypeVar("_Content")
 _WITHOUT = (
     "This run was loaded without its rows: use Run.load(folder, data) to go on; its model is in model.safetensors."
@@ -45,17 +43,23 @@ def save_run(run: Run, folder: Path) -> None:
     """Write recipe.json, iterates.csv, run.json and model.safetensors, and where a branch began, start.safetensors.
 
     Together, in one step. After that a checkpoint that is there becomes that of this run.
+
+    Raises
+    ------
+    ValueError
+        When ``folder`` is a file, or holds a file under one of these names that is none of a run.
     """
     if folder.exists() and not folder.is_dir():
         raise ValueError(f"{folder} is a file: give the name of a folder, a new one or that of an older run.")
     refuse_path(folder)
+    refuse_foreign(folder)
     model = run.model
-    with whole_files(folder, _FILES) as new:
+    with whole_files(folder, FILES) as new:
         (new / "recipe.json").write_text(run.recipe.to_json(), encoding="utf-8")
         run.history().to_csv(new / "iterates.csv", index=False)
         model.save(new / "model.safetensors")
         if run.start is not None:
-            with whole_file(new / _START) as file:
+            with whole_file(new / START) as file:
                 save_file({name: value.cpu().contiguous() for name, value in run.start.items()}, file)
         said = about(run)
         # What UTF-8 lacks, as in the name of data that a file has given, is then escaped as JSON has it.
@@ -101,8 +105,8 @@ def load_run(folder: Path, data: Data | None) -> Run:
     if not isinstance(data, Data | None):
         raise ValueError(f"data is a {type(data).__name__}, expected Data: give the data that the run was run on.")
     with suppress(OSError):  # in a folder that is read-only they are read from where they are
-        put_in_place(folder, _FILES)
-    said = _read(folder, "run.json", _about)
+        put_in_place(folder, FILES)
+    said = _read(folder, "run.json", read_about)
     iterates = _read(folder, "iterates.csv", _iterates)
     recipe = _read(folder, "recipe.json", lambda path: Recipe.from_json(text_in(path)))
     model = _read(folder, "model.safetensors", FittedModel.load)
@@ -111,9 +115,7 @@ def load_run(folder: Path, data: Data | None) -> Run:
         if rows.get("name") != repr(data) or not is_of(rows, data, recipe):
             raise ValueError(f"{folder} was run on {other_data(rows, data)}")
     run = Run(recipe, data) if data is not None else _Record(recipe, said, model)
-    run.start = (
-        _read(folder, _START, lambda path: read_tensors(path)[1]) if in_force(folder, _START).is_file() else None
-    )
+    run.start = _read(folder, START, lambda path: read_tensors(path)[1]) if in_force(folder, START).is_file() else None
     status = Status(said["status"])
     run.restore(iterates, model.omega, status if status.final else Status.BROKEN_OFF, int(said["looks"]))
     run.notes = [str(note) for note in said.get("notes", [])]
@@ -130,17 +132,8 @@ def _read(folder: Path, name: str, reader: Callable[[Path], _Content]) -> _Conte
         raise ValueError(f"{folder} holds no saved run: {name} is missing{hint}.")
     try:
         return reader(path)
-    except (ValueError, KeyError, TypeError, OverflowError) as error:
+    except DAMAGE as error:
         raise ValueError(f"{path} is damaged: {error}") from error
-
-
-def _about(path: Path) -> dict[str, Any]:
-    said = json_in(text_in(path), path.name)
-    for key in said:
-        if key not in _SAID:
-            raise ValueError(f"it has no {key[:60]!r}{nearest(key[:60], _SAID)}")
-    Status(said["status"]), int(said["looks"]), str(said["message"])
-    return said
 
 
 def _iterates(path: Path) -> list[Iterate]:
