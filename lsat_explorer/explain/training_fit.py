@@ -27,6 +27,7 @@ from ..model.prepared import Prepared
 from ..solve.precision import DOUBLE, MIXED
 from ..solve.weighted import PenaltyMatrix, Solution, solve_normal
 from ..tune.fitted import FittedModel
+from ..tune.run import Run
 from ..tune.score import error_of
 
 __all__ = ["MOVES_NOT", "TrainingFit", "judged_fit", "left_out", "times", "training_fit"]
@@ -214,8 +215,7 @@ def training_fit(model: Any, data: Data | None = None) -> TrainingFit:
         When there are no rows, or others than those that the model was fitted to.
     """
     if not isinstance(model, FittedModel):
-        wanted = "run.model" if hasattr(model, "iterates") else "the model of a run, run.model"
-        raise ValueError(f"model is a {type(model).__name__}, expected a FittedModel: give {wanted}.")
+        raise ValueError(f"model is a {type(model).__name__}, expected a FittedModel: {_wanted(model)}.")
     if data is None:
         data = model.data
     if data is None:
@@ -229,6 +229,19 @@ def training_fit(model: Any, data: Data | None = None) -> TrainingFit:
         _check_same(model, known)
         _KNOWN[model] = known
     return known
+
+
+def _wanted(given: Any) -> str:
+    """Return in words what to give in place of what is no model."""
+    if isinstance(given, Run):
+        return "give run.model"
+    if not (hasattr(given, "fit") and hasattr(given, "explore")):  # as an estimator of ours has, alone
+        return "give the model of a run, run.model, or of a fitted estimator, estimator.model_"
+    if not hasattr(given, "model_"):
+        return "fit(X, y) first, then give estimator.model_"
+    if hasattr(given, "run_") and given.run_.recipe.criterion.held_out:  # the last fit may have those rows, too
+        return "give estimator.run_.model, the fit without the rows held out"
+    return "give estimator.model_"
 
 
 def judged_fit(model: Any, data: Data | None = None) -> TrainingFit:
@@ -268,7 +281,7 @@ def _check_same(model: FittedModel, fit: TrainingFit) -> None:
     if model.data is fit.data:
         raise ValueError(
             f"The model was not fitted to the training rows of {fit.data!r} alone, as lsat.refit fits one to the "
-            "validation rows too, which then judge nothing: give the model of the run, run.model."
+            "validation rows too, which then judge nothing: give estimator.run_.model, or that of a run, run.model."
         )
     raise ValueError(
         f"The model was not fitted to the training rows of {fit.data!r} as they are: give the data that it was fitted "

@@ -1,0 +1,63 @@
+"""What cannot be explained as it was asked for: the sentence names what to give in its place."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import Ridge
+
+import lsat_explorer as lsat
+from lsat_explorer import explain
+
+ASKED: dict[str, Callable[[Any], Any]] = {
+    "label_doubt": explain.label_doubt,
+    "effect_on_validation": explain.effect_on_validation,
+    "knn_shapley": explain.knn_shapley,
+    "overview": explain.overview,
+    "what_if": explain.what_if,
+    "attribution": lambda model: explain.attribution(model, 0),
+    "consequences": lambda model: explain.consequences(model, 0),
+}
+RANDOM = np.random.default_rng(0)
+X = RANDOM.normal(size=(60, 3))
+OUTCOMES = {
+    lsat.TunedLeastSquaresClassifier: np.where(X[:, 0] + 0.3 * RANDOM.normal(size=60) > 0, "yes", "no"),
+    lsat.TunedLeastSquaresRegressor: X @ [1.0, 2.0, 3.0] + 0.3 * RANDOM.normal(size=60),
+}
+EITHER = pytest.mark.parametrize("kind", OUTCOMES, ids=lambda kind: kind.__name__)
+
+
+@EITHER
+@pytest.mark.parametrize("ask", ASKED.values(), ids=ASKED)
+def test_an_estimator_that_is_not_fitted_is_to_be_fitted_first(kind, ask):
+    expected = f"model is a {kind.__name__}, expected a FittedModel: fit(X, y) first, then give estimator.model_."
+    with pytest.raises(ValueError, match=f"^{re.escape(expected)}$"):
+        ask(kind())
+
+
+@EITHER
+@pytest.mark.parametrize("validation", [None, 0.3])
+def test_for_a_fitted_estimator_the_attribute_is_named_that_is_explained(kind, validation):
+    estimator = kind(validation=validation).fit(X, OUTCOMES[kind])
+    right = "estimator.model_" if validation is None else "estimator.run_.model"
+    for ask in ASKED.values():
+        with pytest.raises(
+            ValueError, match=rf"expected a FittedModel: give {re.escape(right)}(, the fit without.*)?\.$"
+        ):
+            ask(estimator)
+    named = {"estimator.model_": estimator.model_, "estimator.run_.model": estimator.run_.model}
+    assert len(explain.label_doubt(named[right])) == (60 if validation is None else 42)
+    if validation is not None:  # the last fit has the rows held out, too
+        with pytest.raises(ValueError, match=r"give estimator\.run_\.model, or that of a run, run\.model\."):
+            explain.label_doubt(estimator.model_)
+
+
+def test_what_is_no_estimator_of_ours_is_told_both_ways():
+    with pytest.raises(
+        ValueError, match=r"model is a Ridge, .* run\.model, or of a fitted estimator, estimator\.model_\.$"
+    ):
+        explain.label_doubt(Ridge())
