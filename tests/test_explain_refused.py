@@ -61,3 +61,14 @@ def test_what_is_no_estimator_of_ours_is_told_both_ways():
         ValueError, match=r"model is a Ridge, .* run\.model, or of a fitted estimator, estimator\.model_\.$"
     ):
         explain.label_doubt(Ridge())
+
+
+@EITHER
+@pytest.mark.parametrize("neighbours", [0, -1, 2.5, True, "10"])
+def test_an_overview_takes_the_same_numbers_of_neighbours_of_classes_and_of_numbers(kind, neighbours):
+    data = lsat.Data.from_arrays(X, OUTCOMES[kind], validation=20, test=0)
+    problem = lsat.Problem(lsat.Recipe(), data)
+    model = lsat.FittedModel.of(problem, problem.init())
+    with pytest.raises(ValueError, match=rf"^neighbours is {neighbours!r}: expected a whole number from 1"):
+        explain.overview(model, neighbours=neighbours)
+    assert len(explain.overview(model, neighbours=np.int64(3))) == 40

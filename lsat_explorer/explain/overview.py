@@ -9,6 +9,7 @@ from torch import Tensor
 
 from ..data.data import Data
 from ..engines.leverage import kernel_diagonal
+from ..model.piece import whole
 from ..solve.weighted import Moments, solve_normal
 from ..tune.fitted import FittedModel
 from .influence import table
@@ -41,7 +42,7 @@ def overview(model: FittedModel, *, neighbours: int = 10, data: Data | None = No
     model : FittedModel
         Of a run, ``run.model``, or loaded.
     neighbours : int
-        K of `knn_shapley`.
+        K of `knn_shapley`; regression has no use for it.
     data : Data, optional
         The rows that the model was fitted to, where it was loaded from a file.
 
@@ -69,6 +70,7 @@ def overview(model: FittedModel, *, neighbours: int = 10, data: Data | None = No
     import pandas
 
     fit = judged_fit(model, data)
+    neighbours = whole(neighbours, "neighbours")  # in regression, too, where nothing else would look at it
     parts = [
         label_doubt(model, data=data),
         effect_on_validation(model, data=data),
