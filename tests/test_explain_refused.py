@@ -7,7 +7,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
+import torch
 from sklearn.linear_model import Ridge
 
 import lsat_explorer as lsat
@@ -72,3 +74,51 @@ def test_an_overview_takes_the_same_numbers_of_neighbours_of_classes_and_of_numb
     with pytest.raises(ValueError, match=rf"^neighbours is {neighbours!r}: expected a whole number from 1"):
         explain.overview(model, neighbours=neighbours)
     assert len(explain.overview(model, neighbours=np.int64(3))) == 40
+
+
+def masks(rows: int) -> dict[str, Any]:
+    """The first two rows, marked in as many ways as there are."""
+    mask = np.arange(rows) < 2
+    return {"numpy": mask, "list": mask.tolist(), "torch": torch.tensor(mask), "pandas": pd.Series(mask)}
+
+
+@pytest.mark.parametrize("kind", masks(3))
+def test_a_mask_of_rows_is_no_list_of_their_names(kind):
+    data = lsat.Data.from_arrays(X, OUTCOMES[lsat.TunedLeastSquaresClassifier], validation=20, test=0)
+    problem = lsat.Problem(lsat.Recipe(), data)
+    model = lsat.FittedModel.of(problem, problem.init())
+    train, validation = masks(40)[kind], masks(20)[kind]
+    told = r"is a mask of 40 true and false, expected names of rows: give those in data\.train\.rows\[mask\]\.$"
+    with pytest.raises(ValueError, match=f"^drop {told}"):
+        explain.what_if(model, drop=train)
+    for act in ("keep", "drop", "ambiguous", "clear"):
+        with pytest.raises(ValueError, match=f"^rows {told}"):
+            getattr(lsat.Verdicts(), act)(train)
+    with pytest.raises(ValueError, match=f"^rows {told}"):
+        lsat.Verdicts().relabel(train, "yes")
+    with pytest.raises(
+        ValueError, match=r"^validation_row is a mask of 20 .* give those in data\.validation\.rows\[mask\]"
+    ):
+        explain.attribution(model, validation)
+    with pytest.raises(
+        ValueError, match=r"^training_row is a mask of 40 .* give those in data\.train\.rows\[mask\]\.$"
+    ):
+        explain.consequences(model, train)
+    one, other = (explain.what_if(model, drop=d).after for d in (data.train.rows[train], list(data.train.rows[:2])))
+    assert one == other
+
+
+@pytest.mark.parametrize("true", [True, np.True_])
+def test_true_and_false_are_not_the_rows_called_1_and_0(true):
+    data = lsat.Data.from_splits(train=(X[:40], np.arange(40.0)), validation=(X[40:], np.arange(20.0)))
+    problem = lsat.Problem(lsat.Recipe(), data)
+    model = lsat.FittedModel.of(problem, problem.init())
+    for ask in (
+        lambda: explain.what_if(model, drop=true),
+        lambda: explain.what_if(model, drop=[2, true]),
+        lambda: explain.what_if(model, relabel={true: 1.0}),
+        lambda: explain.attribution(model, true),
+        lambda: explain.consequences(model, true),
+    ):
+        with pytest.raises(ValueError, match="names row True, which is not among the"):
+            ask()

@@ -82,3 +82,22 @@ def test_images_of_any_shape_fit_a_tile(shape: tuple[int, ...]) -> None:
     assert width // said["columns"] <= 112
     assert height <= 112
     assert browser.picture()[:4] == b"\x89PNG"
+
+
+def test_a_mask_is_no_choice_of_rows_and_true_is_not_row_1() -> None:
+    X, y = np.random.default_rng(0).normal(size=(30, 2)), np.arange(30.0)
+    data = lsat.Data.from_splits(train=(X[:20], y[:20]), validation=(X[20:], y[20:]))
+    run = lsat.tune(lsat.Recipe(method=lsat.ProximalGradient(max_iterations=1)), data, progress=False)
+    browser = WeightBrowser(run, verdicts=lsat.Verdicts())
+    browser.selected = [7]
+    for mask in (y[:20] < 2, (y[:20] < 2).tolist()):
+        said = r"^selected is a mask of 20 .*, expected names of rows; give those in run\.data\.train\.rows\[mask\]"
+        with pytest.raises(ValueError, match=said):
+            browser.selected = mask
+    for true in (True, np.True_):
+        with pytest.raises(ValueError, match=r"^row True is no training row"):
+            browser.selected = [3, true]
+    assert browser.selected == [7]
+    browser.selected = data.train.rows[y[:20] < 2]
+    assert browser.selected == [0, 1]
+    browser.close()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Any
 
-import numpy as np
-
+from ..data.row_names import mask_told, place_of
 from ..data.split import SPLITS, Split
 from ..data.tables import shown
 
-__all__ = ["place_of", "position_of", "positions_of"]
+__all__ = ["position_of", "positions_of"]
 
 
 def positions_of(names: Any, split: Split, kind: str, argument: str) -> list[int]:
@@ -30,7 +29,7 @@ def positions_of(names: Any, split: Split, kind: str, argument: str) -> list[int
     Raises
     ------
     ValueError
-        When a name is not in the split, or is given twice.
+        When a name is not in the split, or is given twice; for a mask.
     """
     listed = list(names) if isinstance(names, Iterable) and not isinstance(names, str | bytes) else [names]
     if not listed:
@@ -41,6 +40,8 @@ def positions_of(names: Any, split: Split, kind: str, argument: str) -> list[int
     for name in listed:
         place = place_of(name, places)
         if place is None:
+            if told := mask_told(names if len(listed) > 1 else name):
+                raise ValueError(f"{argument} is {told}, expected names of rows: give those in data.{kind}.rows[mask].")
             known = ", ".join(shown(row) for row in split.rows[:3])
             raise ValueError(
                 f"{argument} names row {shown(name)}, which is not among the {len(split):,} {SPLITS[kind]} rows: give "
@@ -57,20 +58,3 @@ def position_of(name: Any, split: Split, kind: str, argument: str) -> int:
     """Return the position of one row within a split, as `positions_of` does for several."""
     found = positions_of([name], split, kind, argument)
     return found[0]
-
-
-def place_of(value: Any, places: Mapping[Any, int]) -> int | None:
-    """Return the place of a row name or label, None where it is unknown or can be none; True is not taken for 1.
-
-    Examples
-    --------
-    >>> place_of(np.int64(7), {3: 0, 7: 1}), place_of(True, {1: 0}), place_of([7], {7: 1})
-    (1, None, None)
-    """
-    plain = value.item() if isinstance(value, np.generic) else value
-    if isinstance(plain, bool) and not isinstance(next(iter(places), None), bool | np.bool_):
-        return None
-    try:
-        return places.get(plain)
-    except TypeError:
-        return None

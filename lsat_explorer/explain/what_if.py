@@ -70,7 +70,8 @@ def what_if(
     model : FittedModel
         Of a run, ``run.model``, or loaded.
     drop : row name or iterable of row names
-        Training rows to leave out, by the user's own names, as in ``data.train.rows``.
+        Training rows to leave out, by the user's own names, as in ``data.train.rows``; for a mask of the training
+        rows ``data.train.rows[mask]``.
     relabel : dict of row name to label, optional
         Training rows with another class, or in regression another number (a sequence of m for m outputs).
     data : Data, optional
@@ -85,8 +86,8 @@ def what_if(
     Raises
     ------
     ValueError
-        When a row is unknown, dropped twice, or dropped and relabelled; when a class is unknown or a number is none;
-        when no fit is left; when the data have no validation rows.
+        When a row is unknown, dropped twice, or dropped and relabelled; when drop is a mask; when a class is unknown or
+        a number is none; when no fit is left; when the data have no validation rows.
 
     Examples
     --------
@@ -123,7 +124,7 @@ def _labels(fit: TrainingFit, relabel: Mapping[Any, Any] | None) -> dict[int, Te
         return {}
     if not isinstance(relabel, Mapping):
         raise ValueError(f"relabel is a {type(relabel).__name__}, expected a dict such as {{row: label}}.")
-    places = positions_of(list(relabel), fit.data.train, "train", "relabel")
+    places = positions_of(relabel, fit.data.train, "train", "relabel")
     found = zip(places, relabel.items(), strict=True)
     return {place: target_of(fit.data, row, label).to(fit.train.targets.device) for place, (row, label) in found}
 

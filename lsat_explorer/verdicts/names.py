@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from datetime import date, datetime
 from typing import Any
 
+from ..data.row_names import mask_told
 from ..data.tables import shown
 from ..model.piece import source
 
@@ -30,8 +31,8 @@ def row_names(rows: Any) -> list[Row]:
     Raises
     ------
     ValueError
-        For a name that is none of these; for a table, whose names are in its index; and for a tuple, which may be one
-        name or several.
+        For a name that is none of these; for a mask; for a table, whose names are in its index; and for a tuple, which
+        may be one name or several.
 
     Examples
     --------
@@ -46,6 +47,8 @@ def row_names(rows: Any) -> list[Row]:
             f"rows is the tuple {shown(rows)}, expected a name or a list of names: give several names as a list; where "
             "a tuple names one row, as in a pandas MultiIndex, Data.from_arrays(rows=...) gives rows plain names."
         )
+    if told := mask_told(rows):
+        raise ValueError(f"rows is {told}, expected names of rows: give those in data.train.rows[mask].")
     if hasattr(rows, "tolist"):  # arrays, tensors, series, indexes, and the single numbers of numpy
         rows = rows.tolist()
     if isinstance(rows, Iterable) and not isinstance(rows, str | bytes):

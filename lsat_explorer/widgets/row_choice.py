@@ -9,6 +9,7 @@ import numpy as np
 import traitlets
 
 from lsat_explorer.data.on_disk import RowsApart
+from lsat_explorer.data.row_names import mask_told, place_of
 from lsat_explorer.widgets.row_filters import check_ends
 from lsat_explorer.widgets.row_fits import can_judge, can_predict
 from lsat_explorer.widgets.row_tiles import PARTS, RowTiles, plain
@@ -209,7 +210,7 @@ class RowChoice(traitlets.HasTraits):
             if isinstance(proposal["value"], str | bytes):  # whose letters are no names
                 raise TypeError
             rows = list(proposal["value"])
-            known = [row in self._tiles.places for row in rows]
+            known = [place_of(row, self._tiles.places) is not None for row in rows]
         except TypeError:
             raise SettingError(
                 f"selected is {proposal['value']!r}, expected names of rows; give a list of them"
@@ -217,6 +218,8 @@ class RowChoice(traitlets.HasTraits):
         for row, there in zip(rows, known, strict=True):
             if not there:
                 where = f"run.data.{PARTS[self.part]}.rows"
+                if told := mask_told(proposal["value"]):
+                    raise SettingError(f"selected is {told}, expected names of rows; give those in {where}[mask]")
                 raise SettingError(f"row {name_of(row)} is no {self.part} row; give names from {where}")
         return [plain(row) for row in dict.fromkeys(rows)]
 
