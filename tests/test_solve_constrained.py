@@ -9,6 +9,8 @@ from scipy import sparse
 
 from lsat_explorer.solve import MINRES, LinearOperator, Reason, SolveError, constrained_least_squares
 from lsat_explorer.solve.constraints import judge_constraints
+from lsat_explorer.solve.matrices import DenseMatrix
+from lsat_explorer.solve.operators import StackedOperator
 
 SOLVERS = [None, MINRES(tolerance=1e-13)]
 
@@ -108,6 +110,61 @@ def test_columns_and_rows_of_any_scale():
         scaled = constrained_least_squares(A * columns, B, rows * C * columns, rows * D, solver=solver)
         assert torch.allclose(scaled[0] * columns[:, None], theta, rtol=1e-7)
         assert torch.allclose(scaled[1] * rows, nu, rtol=1e-7)
+
+
+GUISES = {
+    "dense": lambda C: C,
+    "sparse": torch.Tensor.to_sparse,
+    "scipy": lambda C: sparse.csr_array(C.detach().numpy()),
+    "operator": lambda C: StackedOperator([DenseMatrix(C)], [torch.tensor(1.0, dtype=torch.float64)]),
+}
+
+
+@pytest.mark.parametrize("guise", GUISES)
+@pytest.mark.parametrize("sizes", [(1e-170, 1e-170), (1e-170, 1.0), (1e140, 1e-170), (1e-298, 1e-300)])
+def test_constraints_of_any_size_are_the_same_constraints(sizes, guise):
+    A, B, C, D = problem(40, 6, 2, 2)
+    rows = torch.tensor(sizes, dtype=torch.float64)[:, None]
+    theta, nu = constrained_least_squares(A, B, C, D)
+    slopes = random(6, 2, seed=7)
+    expected = torch.autograd.grad((theta * slopes).sum(), (A, B, D))
+    scaled, level = rows * C.detach(), (rows * D.detach()).requires_grad_()
+    for solver in SOLVERS:
+        got, multipliers = constrained_least_squares(A, B, GUISES[guise](scaled), level, solver=solver)
+        torch.testing.assert_close(got, theta, rtol=1e-8, atol=1e-8)
+        torch.testing.assert_close(multipliers * rows, nu, rtol=1e-8, atol=1e-8)
+        found = torch.autograd.grad((got * slopes).sum(), (A, B, level))
+        for one, other in zip((*found[:2], found[2] * rows), expected, strict=True):
+            torch.testing.assert_close(one, other, rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+def test_constraints_of_any_size_have_their_gradients(solver):
+    A, B, C, D = problem()
+    rows = torch.tensor([[1e-170], [1e140]], dtype=torch.float64)
+    loss = constrained_least_squares(A, B, C, D)[0].square().sum()
+    (expected,) = torch.autograd.grad(loss, C)
+    scaled = (rows * C.detach()).requires_grad_()
+    loss = constrained_least_squares(A, B, scaled, rows * D, solver=solver)[0].square().sum()
+    (slope,) = torch.autograd.grad(loss, scaled)
+    torch.testing.assert_close(slope * rows, expected, rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize("solver", SOLVERS, ids=repr)
+def test_small_constraints_that_repeat_contradict_or_ask_too_much_are_told(solver):
+    A, B, C, D = (t.detach() for t in problem(20, 6, 3, 1))
+    C, D = 1e-170 * torch.cat([C, 3 * C[1:2]]), 1e-170 * torch.cat([D, 3 * D[1:2]])
+    with pytest.raises(SolveError, match="redundant: row 3 of C is a combination of row 1, and so is D"):
+        constrained_least_squares(A, B, C, D, solver=solver)
+    D[3] *= 2
+    with pytest.raises(SolveError, match="inconsistent: row 3 of C is a combination of row 1, but D is not"):
+        constrained_least_squares(A, B, C, D, solver=solver)
+    D[0] = 1e100
+    with pytest.raises(SolveError, match="Row 0 of D is so much larger than that of C that θ would"):
+        constrained_least_squares(A, B, C[:3], D[:3], solver=solver)
+    C[2] *= 1e-135
+    with pytest.raises(SolveError, match="Row 2 of C holds no number of 1e-301 or more in size: multiply it, and D"):
+        constrained_least_squares(A, B, C[:3], D[:3], solver=solver)
 
 
 def test_float32_is_solved_in_float64():

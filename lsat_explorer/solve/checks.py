@@ -14,6 +14,7 @@ from .operators import LinearOperator
 from .outcome import Outcome, Reason, SolveError
 
 __all__ = [
+    "LARGEST",
     "check_matrix",
     "check_right",
     "is_dense",
@@ -23,7 +24,7 @@ __all__ = [
     "refuse_unusable",
 ]
 
-_LARGEST = 1e150
+LARGEST = 1e150
 """Size of the largest number of which an iteration can form squares."""
 
 
@@ -88,7 +89,7 @@ def refuse_unusable(values: Tensor, name: str, place: Callable[[int], tuple[int,
 
     ``place`` tells row and column of an entry, for values (e,) that are those of a sparse matrix.
     """
-    usable = values.detach().abs() <= min(_LARGEST, torch.finfo(values.dtype).max)
+    usable = values.detach().abs() <= min(LARGEST, torch.finfo(values.dtype).max)
     if usable.all():
         return
     first = (~usable).nonzero()[0].tolist()
@@ -96,7 +97,7 @@ def refuse_unusable(values: Tensor, name: str, place: Callable[[int], tuple[int,
     value = float(values.detach()[tuple(first)])
     what, advice = "a NaN or an infinity", "remove or replace it"
     if math.isfinite(value):
-        what, advice = f"the number {value:.3g}, of more than {_LARGEST:.0e} in size", "divide it by a constant"
+        what, advice = f"the number {value:.3g}, of more than {LARGEST:.0e} in size", "divide it by a constant"
     sentence = f"{name} holds {what}, first at row {row}, column {column}: {advice}."
     raise SolveError(Outcome(Reason.NOT_FINITE, sentence))
 

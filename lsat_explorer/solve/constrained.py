@@ -7,11 +7,13 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from .checks import check_matrix, check_right, is_dense, refuse_transforms, refuse_unusable
+from .checks import LARGEST, check_matrix, check_right, is_dense, refuse_transforms, refuse_unusable
+from .constraints import ScaledRows, row_units
 from .implicit import solve_system
 from .kkt import DenseKKT, IterativeKKT
 from .matrices import as_operator
 from .operators import LinearOperator, check_products
+from .outcome import Outcome, Reason, SolveError
 from .solvers import MINRES
 
 __all__ = ["constrained_least_squares"]
@@ -81,14 +83,35 @@ def constrained_least_squares(
             check_products(matrix, right, name)
     refuse_unusable(right, "B")
     refuse_unusable(level, "D")
+    dense = solver is None and is_dense(A) and is_dense(C)
+    # C θ = D is the same in any unit of its rows, and so solved in one in which they have squares.
+    units = row_units(C if is_dense(C) else operators[1], level)
+    if units is not None:
+        level = units * level
+        _refuse_far(level)
     stacked = torch.cat([operators[0].rmatvec(right), level])
-    if solver is None and is_dense(A) and is_dense(C):
-        solution = solve_system(DenseKKT(A.double(), C.double(), level), stacked)
+    if dense:
+        rows = C.double() if units is None else units * C.double()
+        solution = solve_system(DenseKKT(A.double(), rows, level), stacked)
     else:
-        system = IterativeKKT(operators[0], operators[1], level, solver or MINRES())
+        constraints = operators[1] if units is None else ScaledRows(operators[1], units)
+        system = IterativeKKT(operators[0], constraints, level, solver or MINRES())
         solution = solve_system(system, stacked, system.fit)
-    theta, nu = solution.to(B.dtype).split([A.shape[1], C.shape[0]])
+    theta, nu = solution.split([A.shape[1], C.shape[0]])
+    theta, nu = (part.to(B.dtype) for part in (theta, nu if units is None else units * nu))
     return (theta, nu) if B.ndim == 2 else (theta[:, 0], nu[:, 0])
+
+
+def _refuse_far(level: Tensor) -> None:
+    """Raise SolveError for a row whose ``level`` (q, m) is far from one in the unit in which its row of C is near."""
+    far = ~(level.detach().abs() <= LARGEST)
+    if far.any():
+        row = int(far.any(1).to(torch.int8).argmax())
+        sentence = (
+            f"Row {row} of D is so much larger than that of C that θ would hold numbers of more than {LARGEST:.0e} in "
+            "size: divide it by a constant, or multiply the row of C."
+        )
+        raise SolveError(Outcome(Reason.NOT_FINITE, sentence, rows=(row,)))
 
 
 def _check(A: Any, B: Any, C: Any, D: Any, solver: Any) -> None:

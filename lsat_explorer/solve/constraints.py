@@ -1,20 +1,66 @@
-"""Which rows of C repeat or contradict the others in C θ = D."""
+"""The rows of C θ = D: their sizes, which do not count, and which of them repeat or contradict the others."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 from scipy import linalg
+from torch import Tensor
 
-from .outcome import Outcome, Reason
+from .gram import column_units
+from .operators import LinearOperator, probes
+from .outcome import Outcome, Reason, SolveError
 
-__all__ = ["judge_constraints"]
+__all__ = ["ScaledRows", "judge_constraints", "row_units"]
 
 _AGREES = 1e-9
 
 Array = NDArray[np.float64]
+
+
+def row_units(C: Tensor | LinearOperator, like: Tensor) -> Tensor | None:
+    """Return powers of two (q, 1) by which rows of C (q, n) have squares, on the device of ``like``; None where all do.
+
+    Where only the products are known, the largest of C v over random signs v is the size of a row. One of numbers so
+    small that they have lost digits raises SolveError.
+    """
+    with torch.no_grad():
+        sizes = C.matvec(probes(C.shape[1], like)) if isinstance(C, LinearOperator) else C.double()
+        units = column_units(sizes.mT) if sizes.numel() else None
+    if units is None:
+        return None
+    if not bool((units > 0).all()):
+        row = int((units == 0).to(torch.int8).argmax())
+        sentence = f"Row {row} of C holds no number of 1e-301 or more in size: multiply it, and D there, by a constant."
+        raise SolveError(Outcome(Reason.NOT_FINITE, sentence, rows=(row,)))
+    return units[:, None]
+
+
+class ScaledRows(LinearOperator):
+    """The matrix diag(``units``) C of an operator C (q, n) and ``units`` (q, 1)."""
+
+    def __init__(self, C: LinearOperator, units: Tensor) -> None:
+        self._C, self._units = C, units
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Number of rows q and columns n."""
+        return self._C.shape
+
+    def matvec(self, V: Tensor) -> Tensor:
+        """Return diag(units) C V (q, m)."""
+        return self._units * self._C.matvec(V)
+
+    def rmatvec(self, U: Tensor) -> Tensor:
+        """Return Cᵀ diag(units) U (n, m)."""
+        return self._C.rmatvec(self._units * U)
+
+    def parameters(self) -> Sequence[Tensor]:
+        """Return the tensors that may want a gradient."""
+        return self._C.parameters()
 
 
 def judge_constraints(C: Array, D: Array, names: Sequence[int] | None = None) -> Outcome:

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor
 
-__all__ = ["LinearOperator", "Matrix", "StackedOperator", "check_products", "column_norms", "row_norms"]
+__all__ = ["LinearOperator", "Matrix", "StackedOperator", "check_products", "column_norms", "probes", "row_norms"]
 
 _PROBES = 32
 
@@ -110,22 +110,21 @@ def column_norms(operator: LinearOperator, like: Tensor) -> Tensor:
     """
     if isinstance(operator, Matrix):
         return operator.column_norms()
-    k = operator.shape[0]
-    signs = torch.randint(
-        0, 2, (k, _PROBES), generator=torch.Generator().manual_seed(0), dtype=torch.int8, device="cpu"
-    )
-    return operator.rmatvec(signs.to(like) * 2 - 1).square().mean(1)
+    return operator.rmatvec(probes(operator.shape[0], like)).square().mean(1)
 
 
 def row_norms(operator: LinearOperator, scale: Tensor) -> Tensor:
     """Return the squared length (k,) of each row of A diag(``scale``), as `column_norms` does for columns."""
     if isinstance(operator, Matrix):
         return operator.row_norms(scale)
-    n = operator.shape[1]
-    signs = torch.randint(
-        0, 2, (n, _PROBES), generator=torch.Generator().manual_seed(0), dtype=torch.int8, device="cpu"
-    )
-    return operator.matvec(scale[:, None] * (signs.to(scale) * 2 - 1)).square().mean(1)
+    return operator.matvec(scale[:, None] * probes(operator.shape[1], scale)).square().mean(1)
+
+
+def probes(size: int, like: Tensor) -> Tensor:
+    """Return random signs (size, 32), the same at each call, of the dtype and on the device of ``like``."""
+    generator = torch.Generator().manual_seed(0)
+    signs = torch.randint(0, 2, (size, _PROBES), generator=generator, dtype=torch.int8, device="cpu")
+    return signs.to(like) * 2 - 1
 
 
 def check_products(operator: LinearOperator, like: Tensor, name: str = "A") -> None:
