@@ -39,8 +39,11 @@ def test_a_branch_takes_other_penalties_and_no_other_pieces(run: lsat.Run) -> No
     first = next(iter(branch.steps()))
     assert first.loss == pytest.approx(run.iterates[4].loss, rel=1e-12)
     assert first.penalty == pytest.approx(500 * run.iterates[4].penalty, rel=1e-9)
-    with pytest.raises(ValueError, match=r"branch\(\) takes other hyper-penalties, .* but seed differ"):
-        run.branch(4, run.recipe.replace(seed=3))
+    other = run.recipe.replace(seed=3)
+    for recipe, names in ((other, "seed"), (other.replace(criterion=lsat.KFold(3)), "criterion, seed")):
+        said = rf"branch\(\) takes other hyper-penalties, .* but this recipe differs in {names}: start a new Run\.$"
+        with pytest.raises(ValueError, match=said):
+            run.branch(4, recipe)
 
 
 def test_what_is_frozen_in_a_branch_stays_at_its_value(run: lsat.Run) -> None:

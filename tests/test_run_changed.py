@@ -115,7 +115,7 @@ def test_a_changed_recipe_restarts_the_step_rule_from_the_present_point():
     assert after.loss == before.loss
     assert first.step == 2.0
     assert run.recipe == other
-    with pytest.raises(ValueError, match="featurizer differ"):
+    with pytest.raises(ValueError, match="differs in featurizer"):
         run.change(other.replace(featurizer=lsat.Identity()))
     with pytest.raises(ValueError, match="did you mean"):
         run.change(other.replace(hyper_penalties={"data_weights.log_wieght": lsat.Frozen()}))
@@ -162,7 +162,7 @@ def test_a_threshold_and_a_patience_are_changed_in_the_middle_of_a_run():
     alone = lsat.Problem(run.recipe, data).evaluate(old.omega)
     assert new.loss == pytest.approx(alone.loss, rel=1e-12)
     assert new.loss != pytest.approx(old.loss, rel=1e-3)
-    with pytest.raises(ValueError, match="loss differ"):
+    with pytest.raises(ValueError, match="differs in loss"):
         run.change(recipe.replace(loss=lsat.SquaredError()))
 
 

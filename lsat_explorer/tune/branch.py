@@ -47,8 +47,8 @@ def refuse_other_pieces(old: Recipe, new: Recipe, taker: str) -> None:
         raise ValueError(f"{taker} got {new!r}, expected a Recipe: give one such as run.recipe.replace(…).")
     if names := _others(old, new):
         raise ValueError(
-            f"{taker} takes other hyper-penalties, another method and other numbers of the loss, but {names} differ: "
-            "start a new Run."
+            f"{taker} takes other hyper-penalties, another method and other numbers of the loss, but this recipe "
+            f"differs in {names}: start a new Run."
         )
 
 
