@@ -12,7 +12,7 @@ from .constraints import ScaledRows, row_units
 from .implicit import solve_system
 from .kkt import DenseKKT, IterativeKKT
 from .matrices import as_operator
-from .operators import LinearOperator, check_products
+from .operators import LinearOperator, check_products, refuse_chained
 from .outcome import Outcome, Reason, SolveError
 from .solvers import MINRES
 
@@ -81,6 +81,7 @@ def constrained_least_squares(
     for matrix, name in ((A, "A"), (C, "C")):
         if isinstance(matrix, LinearOperator):
             check_products(matrix, right, name)
+    refuse_chained(operators)
     refuse_unusable(right, "B")
     refuse_unusable(level, "D")
     dense = solver is None and is_dense(A) and is_dense(C)

@@ -9,7 +9,7 @@ from torch import Tensor
 from .checks import check_matrix, check_right, is_dense, refuse_transforms, refuse_unusable
 from .direct import fit_dense
 from .matrices import as_operator
-from .operators import LinearOperator, check_products
+from .operators import LinearOperator, check_products, refuse_chained
 from .solvers import LSMR, Cholesky, DenseSolver, Solver
 from .sparse import Term, solve_iteratively
 
@@ -93,6 +93,7 @@ def _iterate(A: Any, right: Tensor, solver: Solver | None) -> Tensor:
     operator = as_operator(A, right.device)
     if isinstance(A, LinearOperator):
         check_products(A, right)
+        refuse_chained([A])
     return solve_iteratively([Term(operator, right)], solver or LSMR())
 
 

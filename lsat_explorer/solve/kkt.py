@@ -14,7 +14,7 @@ from .gram import gram
 from .implicit import System
 from .krylov import Progress, normalise
 from .minres import minres
-from .operators import LinearOperator, column_norms, row_norms
+from .operators import LinearOperator, apart, column_norms, row_norms
 from .outcome import Outcome, Reason, SolveError
 from .solvers import MINRES
 
@@ -32,7 +32,7 @@ class DenseKKT(System):
     """M of dense A (k, n) and C (q, n): M = D⁻¹ L Δ Lᵀ D⁻¹, pivoted, made once for the solve and its derivatives."""
 
     def __init__(self, A: Tensor, C: Tensor, D: Tensor) -> None:
-        self._A, self._C = A, C
+        self._A, self._C = apart(A), apart(C)
         with torch.no_grad():
             outcome = judge_constraints(C.cpu().numpy(), D.detach().cpu().numpy())
             if not outcome.ok:

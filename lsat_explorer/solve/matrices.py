@@ -11,7 +11,7 @@ from scipy import sparse
 from torch import Tensor
 
 from .checks import refuse_unusable
-from .operators import LinearOperator, Matrix
+from .operators import LinearOperator, Matrix, apart
 from .pattern import Pattern
 
 __all__ = ["DenseMatrix", "SparseMatrix", "as_operator"]
@@ -21,7 +21,7 @@ class DenseMatrix(Matrix):
     """A dense tensor A (k, n), float64."""
 
     def __init__(self, A: Tensor) -> None:
-        self._A = A
+        self._A = apart(A)
 
     @property
     def shape(self) -> tuple[int, int]:

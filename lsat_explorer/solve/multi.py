@@ -10,10 +10,10 @@ from torch import Tensor
 
 from .checks import check_matrix, check_right, is_dense, refuse_transforms, refuse_unusable
 from .direct import factor_gram, solve_gram
-from .gram import gram
+from .gram import column_units, gram
 from .implicit import System, solve_system
 from .matrices import as_operator
-from .operators import LinearOperator, check_products
+from .operators import LinearOperator, apart, check_products, refuse_chained
 from .solvers import CG, LSMR, Cholesky
 from .sparse import Term, normal_product, normal_right, parameters, solve_iteratively
 
@@ -71,6 +71,7 @@ def multi_objective(
     given = list(terms)
     _check(given, solver)
     prepared = [_term(i, *term) for i, term in enumerate(given)]
+    refuse_chained([term.A for term in prepared], [term.weight for term in prepared if term.weight is not None])
     if solver is None:
         solver = Cholesky() if all(is_dense(A) for A, _, _ in given) else LSMR()
     if isinstance(solver, Cholesky):
@@ -88,9 +89,14 @@ class _Summed(System):
     def __init__(self, terms: Sequence[Term], matrices: Sequence[Tensor]) -> None:
         self._terms = terms
         with torch.no_grad():
-            G = torch.zeros(matrices[0].shape[1], matrices[0].shape[1], dtype=torch.float64, device=terms[0].B.device)
+            n, like = matrices[0].shape[1], terms[0].B
+            sizes = torch.stack([like.new_zeros(n), *(A.abs().amax(0) for A in matrices if len(A))])
+            units = column_units(sizes)
+            G = like.new_zeros(n, n)
             for term, A in zip(terms, matrices, strict=True):
-                G += gram(A) if term.weight is None else term.weight * gram(A)
+                square = gram(A if units is None else A * units)
+                G += square if term.weight is None else term.weight * square
+            self._units = None if units is None else units[:, None]
             self._gram = G
             self._factor = factor_gram(G)
 
@@ -102,8 +108,10 @@ class _Summed(System):
 
     @torch.no_grad()
     def solve(self, right: Tensor) -> Tensor:
+        right = right if self._units is None else self._units * right
         solution = solve_gram(*self._factor, right)
-        return solution + solve_gram(*self._factor, right - self._gram @ solution)
+        solution = solution + solve_gram(*self._factor, right - self._gram @ solution)
+        return solution if self._units is None else self._units * solution
 
 
 def _term(number: int, A: Any, B: Tensor, weight: Tensor | float) -> Term:
@@ -114,7 +122,7 @@ def _term(number: int, A: Any, B: Tensor, weight: Tensor | float) -> Term:
     if isinstance(A, LinearOperator):
         check_products(operator, right, f"A of term {number}")
     scalar = weight if isinstance(weight, Tensor) else torch.tensor(float(weight), dtype=torch.float64, device=B.device)
-    return Term(operator, right, scalar.to(device=B.device, dtype=torch.float64).reshape(()))
+    return Term(operator, right, apart(scalar.to(device=B.device, dtype=torch.float64).reshape(())))
 
 
 def _check(terms: list[tuple[Any, Tensor, Tensor | float]], solver: Any) -> None:

@@ -7,8 +7,19 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
+from torch.autograd.graph import Node, get_gradient_edge
 
-__all__ = ["LinearOperator", "Matrix", "StackedOperator", "check_products", "column_norms", "probes", "row_norms"]
+__all__ = [
+    "LinearOperator",
+    "Matrix",
+    "StackedOperator",
+    "apart",
+    "check_products",
+    "column_norms",
+    "probes",
+    "refuse_chained",
+    "row_norms",
+]
 
 _PROBES = 32
 
@@ -61,7 +72,10 @@ class LinearOperator(ABC):
 
     @abstractmethod
     def parameters(self) -> Sequence[Tensor]:
-        """Return the tensors that `matvec` and `rmatvec` depend on and that may want a gradient; () when none."""
+        """Return the tensors that `matvec` and `rmatvec` depend on and that may want a gradient; () when none.
+
+        None of them may be computed from another one: list what both are computed from, or ``clone()`` the first.
+        """
 
 
 class Matrix(LinearOperator):
@@ -74,6 +88,42 @@ class Matrix(LinearOperator):
     @abstractmethod
     def row_norms(self, scale: Tensor) -> Tensor:
         """Return the squared length (k,) of each row of A diag(``scale``)."""
+
+
+def apart(tensor: Tensor) -> Tensor:
+    """Return the tensor under a node of its own in the graph, which nothing that the user has leads to.
+
+    The slope by one parameter of a system holds the others. Where one is computed from the other, it does so for nodes
+    of their own alone: the way from the second to the first would be gone twice, here and by the user's graph.
+    """
+    return tensor.view_as(tensor)
+
+
+def refuse_chained(operators: Sequence[LinearOperator], others: Sequence[Tensor] = ()) -> None:
+    """Refuse an operator of which a parameter leads to another one, or to ``others``: both slopes would have it."""
+    listed = [p for operator in operators if not isinstance(operator, Matrix) for p in operator.parameters()]
+    given = [get_gradient_edge(p).node for p in listed if p.requires_grad]
+    if not given:
+        return
+    known = [*(p for operator in operators for p in operator.parameters()), *others]
+    for node in {get_gradient_edge(p).node for p in known if p.requires_grad}:
+        if not _before(node).isdisjoint(given):
+            raise ValueError(
+                "parameters() of a LinearOperator lists a tensor from which another one of the same solve is computed, "
+                "and its gradient would count twice: let the operator use and list a clone() of the first."
+            )
+
+
+def _before(node: Node) -> set[Node]:
+    """Return the nodes of the graph from which a node is computed."""
+    found: set[Node] = set()
+    ahead = [node]
+    while ahead:
+        for before, _ in ahead.pop().next_functions:
+            if before is not None and before not in found:
+                found.add(before)
+                ahead.append(before)
+    return found
 
 
 class StackedOperator(LinearOperator):
