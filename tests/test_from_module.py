@@ -167,3 +167,63 @@ def test_threads_that_use_one_module_have_their_own_parameters():
     assert not second_done
     for mine, its in zip(found, expected, strict=True):
         assert torch.equal(mine, its)
+
+
+class Fourier(nn.Module):
+    """Random Fourier features, of which a file of the parameters tells nothing."""
+
+    def __init__(self, d, draw, kept):
+        super().__init__()
+        self.scale = nn.Parameter(torch.ones(()))
+        if kept:
+            self.register_buffer("W", draw(d), persistent=kept == "buffer")
+        else:
+            self.W = draw(d).double()
+
+    def forward(self, rows):
+        return torch.cos(self.scale * rows @ self.W.to(rows.dtype))
+
+
+@pytest.mark.parametrize("kept", ["buffer", "hidden buffer", ""])
+def test_a_saved_model_predicts_the_same_with_what_its_module_draws_at_random(tmp_path, kept):
+    lsat.register_module("fourier", lambda d: Fourier(d, lambda d: torch.randn(d, 8), kept))
+    data = make_data("regression")
+    run = lsat.tune(SHORT.replace(featurizer=lsat.FromModule("fourier")), data, progress=False)
+    run.model.save(tmp_path / "model.safetensors")
+    torch.manual_seed(7)
+    loaded = lsat.FittedModel.load(tmp_path / "model.safetensors")
+    assert np.array_equal(loaded.predict(data.test.inputs), run.model.predict(data.test.inputs))
+    loaded.save(tmp_path / "again.safetensors")
+    again = lsat.FittedModel.load(tmp_path / "again.safetensors")
+    assert np.array_equal(again.predict(data.test.inputs), run.model.predict(data.test.inputs))
+
+
+@pytest.mark.parametrize("kept", ["hidden buffer", ""])
+def test_a_module_that_gives_other_features_than_when_it_was_saved_is_refused(tmp_path, kept):
+    drawn = np.random.default_rng(0)  # which no seed of torch sets back
+    lsat.register_module("fourier", lambda d: Fourier(d, lambda d: torch.from_numpy(drawn.normal(size=(d, 8))), kept))
+    data = make_data("regression")
+    run = lsat.tune(SHORT.replace(featurizer=lsat.FromModule("fourier")), data, progress=False)
+    run.model.save(tmp_path / "model.safetensors")
+    with pytest.raises(ValueError, match=r"'fourier' is not the one that was saved: .* other features .*persistent"):
+        lsat.FittedModel.load(tmp_path / "model.safetensors")
+
+
+def test_saved_features_may_be_rounded_otherwise_and_may_be_infinite():
+    lsat.register_module("logarithm", lambda d: Of(lambda rows: rows.log()))
+    piece = lsat.FromModule("logarithm")
+    state = piece.prepare(X, Y, generator()).state()
+    assert state["tried"].isfinite().all()
+    rounded = {**state, "tried": state["tried"] * (1 + 1e-9)}
+    assert torch.equal(piece.restore(rounded).state()["tried"], rounded["tried"])
+    with pytest.raises(ValueError, match="'logarithm' is not the one that was saved"):
+        piece.restore({**state, "tried": state["tried"] * (1 + 1e-4)})
+
+
+def test_a_file_of_an_earlier_version_without_those_features_is_read():
+    lsat.register_module("linear", lambda d: nn.Linear(d, 3))
+    prepared = lsat.FromModule("linear").prepare(X, Y, generator())
+    earlier = {name: value for name, value in prepared.state().items() if name not in ("seed", "tried")}
+    restored = lsat.FromModule("linear").restore(earlier)
+    assert torch.equal(restored.blocks(restored.init(), X)[""], prepared.blocks(prepared.init(), X)[""])
+    assert restored.state().keys() == earlier.keys()

@@ -62,6 +62,7 @@ class FromModule(Featurizer):
     imported, and a file that names a module of another program is refused until it is registered here too. It is made
     with torch seeded by the recipe, and used in evaluation mode: dropout is off, and batch statistics stay as made. It
     is tried on two rows, together and each alone, which also gives parameters to modules that await their input (lazy).
+    A saved model is made again with the same seed, and refused where the module then gives those rows other features.
 
     Raises
     ------
@@ -84,22 +85,34 @@ class FromModule(Featurizer):
 
     def block(self, inputs: Tensor, targets: Tensor, generator: torch.Generator) -> Block:
         """Return the block with a module made for inputs (k, d)."""
-        with _own_randomness(inputs.device):
-            torch.manual_seed(generator.initial_seed())
-            return self._make(inputs.shape[1], inputs.device)
+        return self._make(inputs.shape[1], inputs.device, generator.initial_seed())
 
     def restore_block(self, state: dict[str, Tensor]) -> Block:
-        """Return the block again, made by the registered factory and filled with the saved parameters."""
-        device = state["inputs"].device
-        with _own_randomness(device):
-            block = self._make(int(state["inputs"]), device)
+        """Return the block again, made by the registered factory and filled with the saved parameters.
+
+        Raises
+        ------
+        ValueError
+            When the factory's module has other parameters, or gives two rows features that differ by more than 1e-6 of
+            the largest from those that were saved.
+        """
+        # A file of an earlier version tells neither the seed nor the features: nothing can then be compared.
+        seed = int(state["seed"]) if "seed" in state else None
+        block = self._make(int(state["inputs"]), state["inputs"].device, seed)
         try:
             block.module.load_state_dict(within("module", state))
         except RuntimeError as error:
             raise ValueError(f"The module {self.name!r} is not the one that was saved: {_words(error)}") from error
+        block.check_same(state.get("tried"))
         return block
 
-    def _make(self, d: int, device: torch.device) -> _Module:
+    def _make(self, d: int, device: torch.device, seed: int | None) -> _Module:
+        with _own_randomness(device):
+            if seed is not None:
+                torch.manual_seed(seed)
+            return _Module(self.name, self._made(d).double().eval().to(device), d, device, seed)
+
+    def _made(self, d: int) -> torch.nn.Module:
         try:
             with torch.device("cpu"):  # whatever the default device, the seed draws the same there
                 module = _MODULES.get(self.name)(d)
@@ -109,7 +122,7 @@ class FromModule(Featurizer):
             ) from error
         if not isinstance(module, torch.nn.Module):
             raise ValueError(f"The factory of {self.name!r} returned {module!r}: expected a torch.nn.Module.")
-        return _Module(self.name, module.double().eval().to(device), d, device)
+        return module
 
 
 def _own_randomness(device: torch.device) -> AbstractContextManager[None]:
@@ -117,29 +130,50 @@ def _own_randomness(device: torch.device) -> AbstractContextManager[None]:
     return torch.random.fork_rng(devices=[device] if device.type == "cuda" else [])
 
 
+def _alike(features: Tensor, others: Tensor) -> bool:
+    """Whether features (N, n) are the same to 1e-6 of the largest, above what other machines round otherwise."""
+    size = features[features.isfinite()].abs()
+    rounding = 1e-6 * (size.max().item() if len(size) else 0.0)
+    same = features.shape == others.shape
+    return same and torch.allclose(features, others, rtol=0.0, atol=rounding, equal_nan=True)
+
+
+def _finite(features: Tensor) -> Tensor:
+    """Return features as a file of a model can hold them; a module may have none at 0, as a logarithm has."""
+    return features.nan_to_num(nan=0.0, posinf=0.0, neginf=0.0)
+
+
 def _words(error: Exception) -> str:
     return " ".join(str(error).split())
 
 
 class _Module(Block):
-    def __init__(self, name: str, module: torch.nn.Module, inputs: int, device: torch.device) -> None:
-        self.module, self._name, self._inputs, self._device = module, name, inputs, device
-        self.width = self._tried()
-
-    def _tried(self) -> int:
-        """Return how many features two rows get, the same together and each alone."""
+    def __init__(self, name: str, module: torch.nn.Module, inputs: int, device: torch.device, seed: int | None) -> None:
+        self.module, self._name, self._inputs, self._device, self._seed = module, name, inputs, device, seed
         # From 0 up to less than 1, so that they are also the whole number 0, for modules that look numbers up.
-        rows = torch.linspace(0.5, 0.0, 2 * self._inputs, dtype=torch.float64, device=self._device).view(2, -1)
-        together = self._features_of(rows)
-        alone = torch.cat([self._features_of(row) for row in rows.split(1)])
-        size = together[together.isfinite()].abs()
-        rounding = 1e-6 * (size.max().item() if len(size) else 0.0)
-        if not torch.allclose(together, alone, rtol=0.0, atol=rounding, equal_nan=True):
+        self._rows = torch.linspace(0.5, 0.0, 2 * inputs, dtype=torch.float64, device=device).view(2, -1)
+        together = self._features_of(self._rows)
+        alone = torch.cat([self._features_of(row) for row in self._rows.split(1)])
+        self.width = together.shape[1]
+        self._tried = _finite(together)
+        if not _alike(together, alone):
             raise ValueError(
                 f"The module {self._name!r} works on rows together: a row has other features when a second one is "
                 "beside it. Expected a module that maps every row by itself, the same way each time."
             )
-        return together.shape[1]
+
+    def check_same(self, saved: Tensor | None) -> None:
+        """Refuse a module that gives other features than those that were ``saved``, if they were."""
+        if saved is None:
+            return
+        if not _alike(saved, _finite(self._features_of(self._rows))):
+            raise ValueError(
+                f"The module {self._name!r} is not the one that was saved: with the saved parameters it gives two rows "
+                "other features than before, as where its factory has changed, or draws something at random that is "
+                "not saved. Register the factory that was tuned with; what it draws, keep as a parameter or by "
+                "register_buffer(…, persistent=True)."
+            )
+        self._tried = saved
 
     def _features_of(self, rows: Tensor) -> Tensor:
         count = len(rows)
@@ -176,4 +210,7 @@ class _Module(Block):
 
     def state(self) -> dict[str, Tensor]:
         saved = {name: value.detach().clone() for name, value in self.module.state_dict().items()}
-        return {"inputs": torch.tensor(self._inputs, device=self._device), **prefixed("module", saved)}
+        about = {"inputs": torch.tensor(self._inputs, device=self._device), **prefixed("module", saved)}
+        if self._seed is None:  # read from a file that does not tell
+            return about
+        return about | {"seed": torch.tensor(self._seed, device=self._device), "tried": self._tried.clone()}
