@@ -11,6 +11,7 @@ import torch
 from torch import nn
 
 import lsat_explorer as lsat
+from lsat_explorer.report.words import omega
 from test_featurizers import X, Y, generator
 from test_problem import make_data
 
@@ -227,3 +228,75 @@ def test_a_file_of_an_earlier_version_without_those_features_is_read():
     restored = lsat.FromModule("linear").restore(earlier)
     assert torch.equal(restored.blocks(restored.init(), X)[""], prepared.blocks(prepared.init(), X)[""])
     assert restored.state().keys() == earlier.keys()
+
+
+class HeadOnly(nn.Module):
+    """A module of which the user froze all but the last layer; it also picks columns by a whole-number parameter."""
+
+    def __init__(self, d):
+        super().__init__()
+        self.pick = nn.Parameter(torch.tensor([0, 1]), requires_grad=False)
+        self.backbone = nn.Linear(2, 6)
+        self.backbone.requires_grad_(False)
+        self.head = nn.Linear(6, 3)
+
+    def forward(self, rows):
+        return torch.tanh(self.head(torch.tanh(self.backbone(rows[:, self.pick]))))
+
+
+FROZEN = ["featurizer.backbone.weight", "featurizer.backbone.bias"]
+HEAD = ["featurizer.head.weight", "featurizer.head.bias"]
+
+
+@pytest.fixture
+def head_only():
+    lsat.register_module("head only", HeadOnly)
+    return SHORT.replace(featurizer=lsat.FromModule("head only"))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("engine", ["memory", "chunks"])
+def test_what_the_user_froze_in_a_module_stays_and_the_rest_is_tuned(tmp_path, head_only, engine, dtype):
+    data = make_data("regression")
+    run = lsat.tune(head_only.replace(engine=engine, dtype=dtype), data, progress=False)
+    assert sorted(run.problem.tuned) == sorted([*HEAD, "regularizer.log_weight"])
+    for name in HEAD:
+        assert not torch.equal(run.omega[name], run.iterates[0].omega[name])
+    for name in FROZEN:
+        assert torch.equal(run.omega[name], run.iterates[0].omega[name])
+    assert "featurizer.pick" not in run.omega
+    run.save(tmp_path / "run")
+    loaded = lsat.FittedModel.load(tmp_path / "run" / "model.safetensors")
+    assert np.array_equal(loaded.predict(data.test.inputs), run.model.predict(data.test.inputs))
+    again = lsat.Run.load(tmp_path / "run", data)
+    assert np.array_equal(again.model.predict(data.test.inputs), run.model.predict(data.test.inputs))
+    told = [{row[:3] for row in omega(one)} for one in (run, lsat.Run.load(tmp_path / "run"))]
+    assert ("featurizer", "backbone", "weight, held") in told[0]
+    assert told[0] == told[1]
+
+
+def test_a_recipe_says_what_is_tuned_of_a_module_whatever_the_module_says(head_only):
+    given = {"featurizer.backbone.bias": lsat.SumSquares(0.1), "featurizer.head.bias": lsat.Frozen()}
+    problem = lsat.Problem(head_only.replace(hyper_penalties=given), make_data("regression"))
+    expected = ["featurizer.backbone.bias", "featurizer.head.weight", "regularizer.log_weight"]
+    assert sorted(problem.tuned) == expected
+
+
+def test_a_run_that_tuned_what_is_now_frozen_goes_on_from_where_it_was(tmp_path, head_only):
+    """Earlier versions tuned every parameter of a module."""
+    data = make_data("regression")
+    earlier = dict.fromkeys(FROZEN, lsat.SumSquares(1e-3))
+    run = lsat.tune(head_only.replace(hyper_penalties=earlier), data, progress=False)
+    run.save(tmp_path)
+    (tmp_path / "recipe.json").write_text(head_only.to_json(), encoding="utf-8")
+    again = lsat.Run.load(tmp_path, data)
+    assert np.array_equal(again.model.predict(data.test.inputs), run.model.predict(data.test.inputs))
+    for name in FROZEN:
+        assert not torch.equal(again.omega[name], run.iterates[0].omega[name])
+
+
+@pytest.mark.filterwarnings("ignore:.*torch.jit.script.*:DeprecationWarning")
+def test_a_module_of_torchscript_is_refused_in_the_usual_words():
+    lsat.register_module("script", lambda d: torch.jit.script(nn.Linear(d, 2)))
+    with pytest.raises(ValueError, match=r"The module 'script' fails on inputs of shape \(2, 12\), "):
+        lsat.FromModule("script").prepare(X, Y, generator())

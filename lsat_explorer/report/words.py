@@ -14,7 +14,7 @@ from ..model.hyper_penalties import Frozen
 from ..plots.curves import count_text, number_text, value_text
 from ..tune.entry_names import EntryNames
 from ..tune.iterate import Status
-from ..tune.saved import about, classes_of, names_of
+from ..tune.saved import about, classes_of, names_of, prepared_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -114,7 +114,8 @@ def columns(run: Run) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
 def _held(run: Run, name: str) -> bool:
     if run.problem is not None:
         return name not in run.problem.tuned
-    return isinstance(run.recipe.hyper_penalties.get(name), Frozen)
+    own = {f"featurizer.{of}": penalty for of, penalty in prepared_of(run).hyper_penalties().items()}
+    return isinstance((own | run.recipe.hyper_penalties).get(name), Frozen)
 
 
 def _range(value: Tensor, names: Sequence[str] | None = None, *, weight: bool = False) -> str:

@@ -19,6 +19,7 @@ from ..data.safe_file import read_tensors, refuse_path, text_in
 from ..data.whole_file import whole_file
 from ..data.whole_files import in_force, put_in_place, whole_files
 from ..model.piece import tensor
+from ..model.prepared import Prepared
 from ..model.recipe import Recipe
 from .checkpoint import Checkpoint, Keeper
 from .checkpoint_file import NAME
@@ -30,7 +31,7 @@ from .last_look import TestResult
 from .run import Run
 from .run_folder import DAMAGE, FILES, START, read_about, refuse_foreign
 
-__all__ = ["about", "classes_of", "load_run", "names_of", "save_run"]
+__all__ = ["about", "classes_of", "load_run", "names_of", "prepared_of", "save_run"]
 
 _MOST_ITERATES = 2**30
 _Content = TypeVar("_Content")
@@ -98,6 +99,11 @@ def names_of(run: Run) -> EntryNames:
         return EntryNames(run.recipe, run.saved.feature_names, run.saved.blocks)
     columns = {} if run.problem is None else run.problem.columns
     return EntryNames(run.recipe, run.data.feature_names, columns)
+
+
+def prepared_of(run: Run) -> Prepared:
+    """Return the features of a run, also of one that was loaded without its rows."""
+    return run.saved.prepared if isinstance(run, _Record) else run.model.prepared
 
 
 def load_run(folder: Path, data: Data | None) -> Run:

@@ -10,7 +10,9 @@ from weakref import WeakKeyDictionary
 
 import torch
 from torch import Tensor
+from torch.nn.parameter import is_lazy
 
+from ..hyper_penalties import Frozen, HyperPenalty
 from ..piece import Omega, prefixed, register, within
 from ..prepared import Block, Featurizer
 from ..registered import Registered
@@ -63,6 +65,9 @@ class FromModule(Featurizer):
     with torch seeded by the recipe, and used in evaluation mode: dropout is off, and batch statistics stay as made. It
     is tried on two rows, together and each alone, which also gives parameters to modules that await their input (lazy).
     A saved model is made again with the same seed, and refused where the module then gives those rows other features.
+
+    Parameters that the module froze, by ``requires_grad_(False)``, are held as by `Frozen`; a hyper-penalty of the
+    recipe for one has it tuned. Those that are no real numbers, such as indices, stay with the module, out of ω.
 
     Raises
     ------
@@ -179,7 +184,9 @@ class _Module(Block):
         count = len(rows)
         try:
             with torch.no_grad():
-                found = self.module(rows.clone())
+                if any(map(is_lazy, self.module.parameters())):
+                    self.module(rows.clone())
+                found = self.features(self.init(), rows)
         except Exception as error:  # a module of the user's, which may raise anything
             raise ValueError(
                 f"The module {self._name!r} fails on inputs of shape ({count}, {self._inputs}), "
@@ -197,7 +204,13 @@ class _Module(Block):
         return features
 
     def init(self) -> Omega:
-        return {name: value.detach().clone() for name, value in self.module.named_parameters()}
+        return {name: value.detach().clone() for name, value in self._real_parameters()}
+
+    def hyper_penalties(self) -> dict[str, HyperPenalty]:
+        return {name: Frozen() for name, value in self._real_parameters() if not value.requires_grad}
+
+    def _real_parameters(self) -> list[tuple[str, torch.nn.Parameter]]:
+        return [(name, value) for name, value in self.module.named_parameters() if value.is_floating_point()]
 
     def features(self, omega: Omega, computed: Tensor) -> Tensor:
         buffers = {n: b.to(computed.dtype) if b.is_floating_point() else b for n, b in self.module.named_buffers()}
