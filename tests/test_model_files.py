@@ -109,6 +109,30 @@ def test_splits_given_apart_are_filled_by_the_training_rows():
         lsat.Data.from_splits((X, y), (np.zeros((1, 3)), y[:1]), missing="mean")
 
 
+TIMES = 1.7e9 + 50.0 * np.random.default_rng(2).normal(size=(80, 1))
+"""Seconds, as a clock counts them: of these float32 holds every 128th."""
+
+
+@pytest.mark.parametrize("given", [np.float32, np.float64])
+def test_what_stands_for_a_missing_entry_is_not_rounded_with_the_row(given):
+    X = np.concatenate([np.random.default_rng(3).normal(size=(80, 1)), TIMES], 1)
+    y = X[:, 0] + (X[:, 1] - 1.7e9) / 50
+    X[::5, 1] = np.nan
+    data = lsat.Data.from_arrays(X, y, missing="mean")
+    model = lsat.tune(lsat.Recipe(method=QUICK), data, progress=False).model
+    found = model.predict(np.array([[0.5, np.nan]], dtype=given))
+    assert found == model.predict(np.array([[0.5, data.fill[1]]]))
+
+
+@pytest.mark.parametrize(("first", "second"), [(np.float32, np.float64), (np.float64, np.float32)])
+def test_all_rows_are_filled_with_the_number_that_the_model_takes(first, second):
+    X = TIMES.copy()
+    X[::5] = np.nan
+    data = lsat.Data.from_splits((X.astype(first), y := np.arange(80.0)), (X.astype(second), y), missing="mean")
+    for split in (data.train, data.validation):
+        assert set(split.inputs[::5, 0].tolist()) == set(data.fill)
+
+
 def test_a_model_of_weighted_samples_comes_back_from_its_file(tmp_path):
     X, y = np.random.default_rng(0).normal(size=(50, 3)), np.arange(50) % 2
     weights = np.linspace(0.5, 2.0, 50)

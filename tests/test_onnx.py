@@ -67,6 +67,16 @@ def test_numbers_have_the_shape_of_predict_and_what_is_missing_is_filled(outputs
     np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-5)
 
 
+def test_what_is_missing_beside_float32_is_filled_as_the_model_fills_it(tmp_path):
+    times = 1.7e9 + 50.0 * RANDOM.normal(size=(60, 1))
+    holes = np.where(RANDOM.random(times.shape) < 0.2, np.nan, times)
+    model = moved(FEATURIZERS[1], lsat.Data.from_arrays(holes, (times[:, 0] - 1.7e9) / 50, missing="mean"))
+    model.to_onnx(tmp_path / "model.onnx")
+    missing = np.full((1, 1), np.nan, np.float32)
+    (found,) = ran(tmp_path / "model.onnx", missing).values()
+    np.testing.assert_allclose(found, model.predict(missing), rtol=1e-5, atol=1e-5)
+
+
 @pytest.mark.parametrize("labels", [["no", "yes", "ünd"], [3, 5, 8], [0.5, 1.5, 2.5], [False, True]], ids=str)
 def test_labels_are_the_users(labels, tmp_path):
     X = RANDOM.normal(size=(60, 2))

@@ -57,6 +57,7 @@ def fill_missing(tables: Mapping[str, Table], missing: Missing) -> tuple[dict[st
         )
     inputs = train.inputs.astype(np.float64)
     values = np.nanmean(inputs, 0) if missing == "mean" else np.nanmedian(inputs, 0)
+    values = values.astype(train.inputs.dtype)  # in which training rows hold them, so that other rows have the same
     filled = {split: replace(table, inputs=_filled(table.inputs, values)) for split, table in tables.items()}
     return filled, tuple(values.tolist())
 
@@ -64,4 +65,4 @@ def fill_missing(tables: Mapping[str, Table], missing: Missing) -> tuple[dict[st
 def _filled(inputs: np.ndarray, values: np.ndarray) -> np.ndarray:
     if inputs.shape[1] != len(values):
         return inputs  # refused where the splits are joined
-    return np.where(np.isnan(inputs), values.astype(inputs.dtype), inputs)
+    return np.where(np.isnan(inputs), values, inputs)

@@ -159,7 +159,7 @@ class FittedModel:
         array = numbers(array, "X", self.feature_names) if array.dtype.kind in "OU" else array
         rows = np.array(array, dtype=np.float32 if array.dtype == np.float32 else np.float64)
         if self.fill is not None:
-            rows = np.where(np.isnan(rows), np.array(self.fill, dtype=rows.dtype), rows)
+            rows = np.where(np.isnan(rows), np.array(self.fill), rows)  # in float64, which rounds no mean
         fits = fitting(rows)
         if not fits.all():
             row, column = np.argwhere(~fits)[0]
