@@ -110,7 +110,7 @@ def report_of(run: Run, path: str | os.PathLike[str] | None = None, *, name: str
         page.section("What came of it", *map(page.paragraph, words.story(run))),
         page.section("Curves", page.drawing(_curves(run), "Validation loss, step size t and stopping residual")),
         page.section("Hyper-parameters", _omega(run), _columns(run)),
-        _weights(run.data, weights, chosen, told=run.recipe.data_weights is not None),
+        _weights(run, weights, chosen),
         _iterates(run),
         page.section(
             "Recipe", page.code("As Python", run.recipe.to_source()), page.code("As JSON", run.recipe.to_json())
@@ -156,18 +156,15 @@ def _extremes(weights: NDArray[np.float64] | None) -> tuple[list[int], list[int]
     return order[:count].tolist(), order[::-1][:count].tolist()
 
 
-def _weights(
-    data: Data | None, weights: NDArray[np.float64] | None, chosen: tuple[list[int], list[int]], *, told: bool
-) -> str:
+def _weights(run: Run, weights: NDArray[np.float64] | None, chosen: tuple[list[int], list[int]]) -> str:
     heading = "Weights of the training rows"
     if weights is None:
-        said = "They follow from the rows, which are not there." if told else "Every training row counts once."
-        return page.section(heading, page.paragraph(said))
+        return page.section(heading, page.paragraph(words.no_weights(run)))
     reach = f"From {number_text(weights.min())} to {number_text(weights.max())} over {count_text(len(weights), 'row')}."
     parts = [page.paragraph(reach), page.drawing(weights_figure(weights).png(_DPI), f"Histogram. {reach}")]
-    if data is not None:
+    if run.data is not None:
         for kind, rows in zip(("Lightest", "Heaviest"), chosen, strict=True):
-            parts += [page.section(f"{kind} rows", _rows(data, weights, rows))] if rows else []
+            parts += [page.section(f"{kind} rows", _rows(run.data, weights, rows))] if rows else []
     return page.section(heading, *parts)
 
 

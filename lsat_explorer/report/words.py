@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,10 +21,23 @@ if TYPE_CHECKING:
 
     from ..tune.run import Run
 
-__all__ = ["ITERATES", "OMEGA", "columns", "data_name", "iterates", "listed", "omega", "origin", "story", "weights"]
+__all__ = [
+    "ITERATES",
+    "OMEGA",
+    "columns",
+    "data_name",
+    "iterates",
+    "listed",
+    "no_weights",
+    "omega",
+    "origin",
+    "story",
+    "weights",
+]
 
 MOST_ITERATES = 40
 MOST_COLUMNS = 60
+_LARGEST_POWER = 700.0
 OMEGA = ("part", "name", "value", "at the start", "at the end", "weight e^(2ω)")
 ITERATES = ("iteration", "loss ψ", "training loss", "error", "step size t", "residual", "accepted", "seconds")
 
@@ -79,7 +92,7 @@ def omega(run: Run) -> list[tuple[str, ...]]:
 def _entry(run: Run, name: str, value: Tensor, start: Tensor | None, names: Sequence[str] | None) -> tuple[str, ...]:
     part, *own, last = name.split(".")
     held = ", held" if _held(run, name) else ""
-    weight = _range(value, names, weight=True) if last == "log_weight" else ""
+    weight = _range(value, names, _weight) if last == "log_weight" else ""
     before = "–" if start is None else _range(start, names)
     own_name = ".".join(own)
     return part.replace("_", " "), own_name, last.replace("_", " ") + held, before, _range(value, names), weight
@@ -106,7 +119,7 @@ def columns(run: Run) -> tuple[tuple[str, ...], list[tuple[str, ...]]]:
         for each, number in zip(own, value.detach().double().cpu().tolist(), strict=True):
             rows.setdefault(each, {})[told[-1]] = number_text(number)
             if last == "log_weight":
-                rows[each][f"{told[-1]}, e^(2ω)"] = number_text(math.exp(2 * number))
+                rows[each][f"{told[-1]}, e^(2ω)"] = _weight(number)
         told += [f"{told[-1]}, e^(2ω)"] if last == "log_weight" else []
     return ("column", *told), [(each, *(of.get(one, "") for one in told)) for each, of in rows.items()]
 
@@ -118,19 +131,24 @@ def _held(run: Run, name: str) -> bool:
     return isinstance((own | run.recipe.hyper_penalties).get(name), Frozen)
 
 
-def _range(value: Tensor, names: Sequence[str] | None = None, *, weight: bool = False) -> str:
-    """Return a number, or how many there are and the least and the greatest; a log weight as the weight, on demand.
+def _weight(log_weight: float) -> str:
+    """Return e^(2ω) as a number, as a power of e where a float would hold 0 or infinity."""
+    power = 2 * float(log_weight)
+    return f"e^{number_text(power)}" if abs(power) > _LARGEST_POWER else number_text(math.exp(power))
+
+
+def _range(value: Tensor, names: Sequence[str] | None = None, text: Callable[[float], str] = number_text) -> str:
+    """Return a number as ``text``, which grows with it, or how many there are and the least and the greatest.
 
     Where the values have names, the least and the greatest are told with theirs.
     """
     numbers = value.detach().double().cpu().reshape(-1).numpy()
-    numbers = np.exp(2 * numbers) if weight else numbers
     if numbers.size < 2:
-        return number_text(numbers[0]) if numbers.size else "none"
+        return text(numbers[0]) if numbers.size else "none"
     each = numbers.size // len(names) if names else 1
     ends = int(numbers.argmin()) // each, int(numbers.argmax()) // each
     least, greatest = (f" ({names[place]})" if names else "" for place in ends)
-    low, high = number_text(numbers.min()), number_text(numbers.max())
+    low, high = text(numbers.min()), text(numbers.max())
     return f"{numbers.size:,} values, {f'all {low}' if low == high else f'{low}{least} to {high}{greatest}'}"
 
 
@@ -169,11 +187,24 @@ def iterates(run: Run, numbers: Sequence[int]) -> Iterator[tuple[str, ...]]:
 
 
 def weights(run: Run) -> NDArray[np.float64] | None:
-    """Return the weights e^{2ω_i} (k,) of the training rows, None where none are given or the rows must say them."""
+    """Return the weights e^{2ω_i} (k,) of the training rows, None where `no_weights` says why there are none."""
     described = run.recipe.data_weights
     if isinstance(described, LogWeights):  # which need no rows
-        return np.exp(2 * run.omega["data_weights.log_weight"].double().cpu().numpy())
-    return None if described is None or run.data is None else run.weights()
+        found = (2 * run.omega["data_weights.log_weight"].double().cpu()).exp().numpy()
+    elif described is None or run.data is None:
+        return None
+    else:
+        found = run.weights()
+    return found if np.isfinite(found).all() else None
+
+
+def no_weights(run: Run) -> str:
+    """Say why a run has no `weights` to show: none are given, the rows must say them, or a float holds none of them."""
+    if run.recipe.data_weights is None:
+        return "Every training row counts once."
+    known = isinstance(run.recipe.data_weights, LogWeights) or run.data is not None
+    large = "Some are larger than any number that a float can hold, 1.8e308."
+    return large if known else "They follow from the rows, which are not there."
 
 
 def origin(run: Run) -> list[tuple[str, object]]:
