@@ -221,3 +221,43 @@ def test_criteria_that_are_no_mean_over_rows_take_no_counts():
         lsat.Counted(lsat.GCV(), (1.0, 2.0))
     with pytest.raises(ValueError, match="criterion is Counted itself: multiply the counts"):
         lsat.Counted(lsat.Counted(lsat.HeldOut(), (1.0, 2.0)), (1.0, 2.0))
+
+
+@pytest.mark.parametrize("task", ["classification", "regression"])
+@pytest.mark.parametrize("criterion", [lsat.HeldOut(), lsat.LeaveOneOut()], ids=repr)
+def test_loss_and_error_of_counted_rows_are_those_of_as_many_copies(criterion, task):
+    data = make_data(task)
+    train, validation = ((part.inputs.numpy(), part.targets.numpy()) for part in (data.train, data.validation))
+    judged = data.validation if criterion.held_out else data.train
+    wrong = judged.targets[:, 0].numpy() > 0  # so that rows of one kind count more
+    counts = np.where(wrong, 7, 1)
+
+    def problem(criterion: object, rows: tuple, held: tuple, **choices: object) -> lsat.Problem:
+        if task == "classification":
+            rows, held = ((X, Y.argmax(1)) for X, Y in (rows, held))
+        return lsat.Problem(PLAIN.replace(criterion=criterion, **choices), lsat.Data.from_splits(rows, held, task=task))
+
+    def copies(part: tuple) -> tuple:
+        return tuple(np.repeat(one, counts, 0) for one in part)
+
+    by_counts = lsat.Counted(criterion, counts.astype(float))
+    if criterion.held_out:
+        counted, copied = problem(by_counts, train, validation), problem(criterion, train, copies(validation))
+    else:
+        weights = lsat.FixedWeights(counts.astype(float))
+        counted = problem(by_counts, train, validation, data_weights=weights)
+        copied = problem(criterion, copies(train), validation)
+    mine, its = (one.evaluate(one.init()) for one in (counted, copied))
+    assert mine.loss == pytest.approx(its.loss, rel=1e-9)
+    assert mine.error == pytest.approx(its.error, rel=1e-9)
+    alike = problem(criterion, train, validation)
+    assert alike.evaluate(alike.init()).error != pytest.approx(its.error, rel=1e-3)
+
+
+def test_the_error_of_counted_folds_is_a_mean_by_the_counts():
+    data = make_data()
+    counts = np.linspace(0.1, 9.0, len(data.train))
+    problem = lsat.Problem(PLAIN.replace(criterion=lsat.Counted(lsat.KFold(3), counts)), data)
+    at = problem.evaluate(problem.init())
+    wrong = (at.predictions.argmax(1) != problem.targets.argmax(1)).numpy()
+    assert at.error == pytest.approx((counts * wrong).sum() / counts.sum(), rel=1e-12)

@@ -77,6 +77,10 @@ class Criterion(Piece, ABC):
         """Return what each row's prediction would be without the row, where the criterion leaves it out."""
         return predictions
 
+    def mean(self, values: Tensor) -> Tensor:
+        """Return the mean of a number (N,) of each scored row, as the error beside ψ is one."""
+        return values.mean()
+
 
 class Method(Piece, ABC):
     """Description of how F(ω) is descended.

@@ -149,6 +149,7 @@ class GCV(_WholeTrainingSet):
 class Counted(Criterion):
     """ψ = Σ_i c_i ℓ(ŷ_i, y_i) / Σ_i c_i over the rows that ``criterion`` scores: row i stands for c_i copies.
 
+    The error beside ψ is counted alike; that of the test rows is not, which have no counts.
     Where a row is left out, one copy of it is: its leverage is h_i / c_i for c_i ≥ 1. A row that counts less than once
     is left out whole. ``criterion`` must be a mean over rows: not `GCV`, whose rows count alike, nor a counted one.
 
@@ -206,20 +207,24 @@ class Counted(Criterion):
         return self.criterion.predictions(predictions, targets, share)
 
     def value(self, loss: Loss, predictions: Tensor, targets: Tensor, leverage: Tensor | None, omega: Omega) -> Tensor:
-        """Return the mean of the rows' losses, each counted c_i times."""
+        """Return the `mean` of the rows' losses."""
 
         def of_one_row(prediction: Tensor, target: Tensor) -> Tensor:
             return loss.value(prediction[None], target[None], omega)
 
         judged = self.predictions(predictions, targets, leverage)
-        losses = loss.checked(torch.vmap(of_one_row)(judged, targets), judged)  # within vmap nothing needs a gradient
-        counts = self._counts(losses)
-        if len(counts) != len(losses):
+        # Within vmap nothing needs a gradient.
+        return self.mean(loss.checked(torch.vmap(of_one_row)(judged, targets), judged))
+
+    def mean(self, values: Tensor) -> Tensor:
+        """Return the mean of a number (N,) of each scored row, each counted c_i times."""
+        counts = self._counts(values)
+        if len(counts) != len(values):
             raise ValueError(
-                f"Counted: counts has {len(counts):,} entries, but {len(losses):,} rows are scored: give one a row."
+                f"Counted: counts has {len(counts):,} entries, but {len(values):,} rows are scored: give one a row."
             )
         counts = counts / counts.max()  # so that neither sum leaves the range of floats
-        return (counts * losses).sum() / counts.sum()
+        return (counts * values).sum() / counts.sum()
 
     def _counts(self, like: Tensor) -> Tensor:
         return torch.tensor(self.counts, dtype=like.dtype, device=like.device)

@@ -102,7 +102,8 @@ def evaluate(problem: Problem, omega: Omega) -> Evaluation:
         if outcome.ok:
             score = Score.of(problem, predictions, leverage, within("loss", there))
             judged = problem.criterion.predictions(score.predictions.detach(), problem.targets, leverage)
-            found = torch.stack([score.value.detach().double(), error_of(judged, problem.targets, problem.data.task)])
+            wrong = error_of(judged, problem.targets, problem.data.task, problem.criterion.mean)
+            found = torch.stack([score.value.detach().double(), wrong])
             # One wait for the device brings F and what became of each fit.
             loss, error, *read = torch.cat([found, *(solution.factor.verdict for solution in solutions)]).tolist()
             outcomes = [s.judged(read[2 * fit : 2 * fit + 2]) for fit, s in enumerate(solutions)]

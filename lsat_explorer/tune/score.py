@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -61,8 +61,8 @@ def together(parts: Sequence[Tensor]) -> Tensor:
     return (parts[0] if len(parts) == 1 else torch.cat(list(parts))).double()
 
 
-def error_of(predictions: Tensor, targets: Tensor, task: str) -> Tensor:
-    """Return the share of rows misclassified, or the root mean squared error, a scalar."""
+def error_of(predictions: Tensor, targets: Tensor, task: str, mean: Callable[[Tensor], Tensor] = torch.mean) -> Tensor:
+    """Return the share of rows misclassified, or the root mean squared error, a scalar, by a ``mean`` over rows."""
     if task == "classification":
-        return misclassified(predictions, targets).double().mean()
-    return (predictions - targets).square().sum(1).mean().sqrt()
+        return mean(misclassified(predictions, targets).double())
+    return mean((predictions - targets).square().sum(1)).sqrt()
