@@ -64,6 +64,9 @@ case("generalized", NUMBERS, criterion=lsat.GCV())
 case("numbers, weighted", NUMBERS, data_weights=weighted(NUMBERS))
 case("numbers, Huber", NUMBERS, loss=lsat.Huber(0.2))
 case("two outputs", SEVERAL, data_weights=weighted(SEVERAL))
+COUNTS = tuple(np.random.default_rng(2).choice([0.5, 1.0, 20.0], N))
+case("classes, counted", CLASSES, criterion=lsat.Counted(lsat.HeldOut(), COUNTS))
+case("numbers, counted", NUMBERS, criterion=lsat.Counted(lsat.HeldOut(), COUNTS), data_weights=weighted(NUMBERS))
 
 EVERY = pytest.mark.parametrize("name", CASES)
 
@@ -81,6 +84,8 @@ class Plain:
         self.X, self.V = (self.features(split.inputs) for split in (data.train, data.validation))
         self.Y, self.targets = data.train.targets.numpy(), data.validation.targets
         self.log_weights = self.of(model, data) if log_weights is None else log_weights
+        counts = np.asarray(getattr(model.recipe.criterion, "counts", np.ones(N)))
+        self.shares = N * counts / counts.sum()
         # The recipes' ridge covers every column.
         self.penalty = math.exp(2 * 0.4) * np.eye(self.X.shape[1])
 
@@ -108,8 +113,12 @@ class Plain:
         return self.theta(log_weights)
 
     def loss(self, theta: np.ndarray, rows: slice | list[int] = slice(None)) -> float:
+        """The mean over these validation rows of their losses, each as often as it counts beside the others."""
         local = {k.removeprefix("loss."): v for k, v in self.model.omega.items() if k.startswith("loss.")}
-        return float(self.model.loss.value(torch.from_numpy(self.V[rows] @ theta), self.targets[rows], local))
+        outputs = torch.from_numpy(self.V @ theta)
+        pairs = zip(outputs.split(1), self.targets.split(1), strict=True)
+        alone = np.array([float(self.model.loss.value(*pair, local)) for pair in pairs])
+        return float((self.shares * alone)[rows].mean())
 
     def slope(self, row: int, loss_rows: slice | list[int] = slice(None), step: float = 1e-4) -> float:
         """−∂ψ/∂ω_i by central differences of whole solves."""

@@ -60,10 +60,10 @@ def test_what_if_is_a_new_solve(name, many, models):
     scores = plain.V @ theta
     if data.classes is not None:
         wrong = np.asarray(data.classes)[scores.argmax(1)] != data.validation.labels
-        assert answer.after.error == pytest.approx(wrong.mean())
+        assert answer.after.error == pytest.approx((plain.shares * wrong).mean())
     else:
         squares = ((scores - data.validation.targets.numpy()) ** 2).sum(1)
-        assert answer.after.error == pytest.approx(math.sqrt(squares.mean()), rel=1e-6)
+        assert answer.after.error == pytest.approx(math.sqrt((plain.shares * squares).mean()), rel=1e-6)
 
 
 @settings(max_examples=25, deadline=None, derandomize=True)
@@ -81,6 +81,17 @@ def test_any_verdicts_are_answered_as_by_a_new_solve(dropped, labels):
         targets[row] = np.eye(3)[code]
     log_weights[list(dropped)] = -np.inf
     np.testing.assert_allclose(answer.model.theta, plain.theta(log_weights, targets), rtol=1e-8, atol=1e-8)
+
+
+@pytest.mark.parametrize("kind", [lsat.TunedLeastSquaresClassifier, lsat.TunedLeastSquaresRegressor])
+def test_what_is_said_of_an_estimator_with_sample_weights_is_of_the_loss_that_it_tuned(kind):
+    drawn = np.random.default_rng(0)
+    X = drawn.normal(size=(120, 3))
+    y = (X[:, 0] + drawn.normal(size=120) > 0).astype(int)
+    run = kind(validation=0.4).fit(X, y, sample_weight=np.where(y == 1, 50.0, 1.0)).run_
+    before = explain.what_if(run.model).before
+    assert before.loss == pytest.approx(run.kept.loss, rel=1e-6)
+    assert before.error == pytest.approx(run.kept.error, rel=1e-6)
 
 
 def test_what_if_nothing_changes_nothing_and_leaves_the_model_alone(models):

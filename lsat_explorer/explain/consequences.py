@@ -28,7 +28,8 @@ def consequences(model: FittedModel, training_row: Any, *, data: Data | None = N
         effect_v = −2 e^{2ω_i} κ_iv (E_i · g_v),   κ_iv = x_iᵀG⁻¹x_v,   E = Y − Xθ,   g_v = ∂ℓ_v/∂ŷ_v
 
     A positive effect says that more weight on the training row lowers the loss ℓ_v of the validation row. The mean over
-    the validation rows is the row's effect in `effect_on_validation`. One solve with the factor at hand, so O(n²)
+    the validation rows is the row's effect in `effect_on_validation`; where the criterion counts validation rows, ℓ_v
+    is the loss of the row times N c_v / Σc. One solve with the factor at hand, so O(n²)
     beside the products with the N validation rows.
 
     Parameters

@@ -3,6 +3,8 @@ r"""Which training rows move which validation rows.
 With E = Y − Xθ, g_v = ∂ℓ_v/∂ŷ_v and the kernel κ_iv = x_iᵀG⁻¹x_v, a log weight moves the loss ℓ_v of a row by
 
     ∂ℓ_v/∂ω_i = 2 e^{2ω_i} κ_iv (E_i · g_v),     whose mean over validation rows is ∂ψ/∂ω_i.
+
+Where the criterion counts a validation row c_v times, ℓ_v is its loss times N c_v / Σc.
 """
 
 from __future__ import annotations
@@ -34,7 +36,8 @@ def attribution(model: FittedModel, validation_row: Any, *, data: Data | None = 
     ω_i is the log weight of training row i, 0 where the recipe weighs none. A positive effect says that more weight on
     the row lowers the loss ℓ_v of the validation row; a negative one that the row pushes it the wrong way. The mean
     over all validation rows is the effect of `effect_on_validation`, so the shares of one row add up with those of the
-    others, in any order. Rows with a positive kernel are similar in the metric of the fit: show those first.
+    others, in any order; where the criterion counts validation rows, ℓ_v is the loss of the row times N c_v / Σc.
+    Rows with a positive kernel are similar in the metric of the fit: show those first.
 
     The fit is the model's own, to all training rows with its features held, whatever the recipe's criterion is.
 

@@ -21,11 +21,13 @@ from ..engines.loaded import load_rows
 from ..engines.memory import never
 from ..engines.moving import Moving
 from ..engines.row_sums import RowSums
+from ..model.choices import Criterion
 from ..model.losses import Loss
 from ..model.piece import Omega, within
 from ..model.prepared import Prepared
 from ..solve.precision import DOUBLE, MIXED
 from ..solve.weighted import PenaltyMatrix, Solution, solve_normal
+from ..tune.criteria import HeldOut
 from ..tune.fitted import FittedModel
 from ..tune.run import Run
 from ..tune.score import error_of
@@ -53,7 +55,9 @@ class TrainingFit:
     prepared : Prepared
         The featurizer, as prepared for the model.
     loss : Loss
-        ψ, a mean over rows.
+        The loss ℓ of a row.
+    criterion : Criterion
+        ψ of validation rows from their losses: the recipe's, where it is of these rows, or `HeldOut`.
     omega : dict of str to Tensor
         The hyper-parameters.
     penalties : list of PenaltyMatrix
@@ -67,6 +71,7 @@ class TrainingFit:
     validation: RowSums
     prepared: Prepared
     loss: Loss
+    criterion: Criterion
     omega: Omega
     penalties: list[PenaltyMatrix]
     log_weights: Tensor | None
@@ -95,6 +100,7 @@ class TrainingFit:
                 validation=rows(data.validation),
                 prepared=model.prepared,
                 loss=model.loss,
+                criterion=recipe.criterion if recipe.criterion.held_out else HeldOut(),
                 omega=model.omega,
                 penalties=recipe.regularizer.penalties(model.blocks, device, "regularizer"),
                 log_weights=log_weights,
@@ -157,7 +163,7 @@ class TrainingFit:
 
     @cached_property
     def slopes(self) -> Tensor:
-        """N ∂ψ/∂ŷ_v (N, m): where ψ is a mean over validation rows, the gradient of each row's own loss."""
+        """N ∂ψ/∂ŷ_v (N, m): where ψ is a plain mean over validation rows, the gradient of each row's own loss."""
         with torch.enable_grad():
             predictions = self.judged.detach().clone().requires_grad_()
             (slopes,) = torch.autograd.grad(self.loss_of(predictions), predictions)
@@ -173,11 +179,11 @@ class TrainingFit:
     def loss_of(self, predictions: Tensor) -> Tensor:
         """Return ψ of predictions (N, m) of the validation rows."""
         omega = {name: value.detach() for name, value in within("loss", self.omega).items()}
-        return self.loss.value(predictions, self.validation.targets.double(), omega)
+        return self.criterion.value(self.loss, predictions, self.validation.targets.double(), None, omega)
 
     def error_of(self, predictions: Tensor) -> float:
         """Return the share of validation rows misclassified, or the root mean squared error."""
-        return float(error_of(predictions, self.validation.targets.double(), self.data.task))
+        return float(error_of(predictions, self.validation.targets.double(), self.data.task, self.criterion.mean))
 
 
 def times(rows: RowSums, theta: Tensor) -> Tensor:

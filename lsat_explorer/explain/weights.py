@@ -162,10 +162,10 @@ def effect_on_validation(model: FittedModel, *, data: Data | None = None) -> pan
 
         effect_i = −∂ψ/∂ω_i = −2 e^{2ω_i} E_i · (XC)_i,   C = G⁻¹ ∇_θψ,   E = Y − Xθ
 
-    ψ is the loss of the model on the validation rows, whose criterion may be another: with `KFold`, `LeaveOneOut` and
-    `GCV` those rows decided nothing. ω_i is the log weight of training row i, so that a positive effect says that more
-    weight lowers ψ. The effect of a row that is left out (weight 0) is 0; at ω = 0, where every row weighs one and all
-    else is as it is, it has one too.
+    ψ is the loss of the model on the validation rows, each counted as often as the criterion says, whose rows may be
+    others: with `KFold`, `LeaveOneOut` and `GCV` the validation rows decided nothing. ω_i is the log weight of training
+    row i, so that a positive effect says that more weight lowers ψ. The effect of a row that is left out (weight 0) is
+    0; at ω = 0, where every row weighs one and all else is as it is, it has one too.
 
     An effect is a mean over the N validation rows; its standard error is the deviation of the shares of single rows
     over √N, found from at most 1,000 of them, evenly spaced. An effect of less than two standard errors says little.

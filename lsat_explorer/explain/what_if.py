@@ -32,7 +32,10 @@ _MANY = 4
 
 @dataclass(frozen=True)
 class Judged:
-    """``loss`` ψ and ``error`` on the validation rows: the share misclassified, or the root mean squared error."""
+    """``loss`` ψ and ``error`` on the validation rows: the share misclassified, or the root mean squared error.
+
+    Rows count as often as the criterion says.
+    """
 
     loss: float
     error: float
