@@ -99,6 +99,37 @@ def test_what_does_not_go_together_and_what_is_advised_name_the_options(words, s
     assert not Path("run").exists()
 
 
+@pytest.mark.parametrize(
+    ("file", "more"),
+    [("two.csv", ()), ("two.parquet", ("--missing", "refuse")), ("two.parquet", ("--validation", "two.parquet"))],
+    ids=["csv", "parquet that is divided", "parquet"],
+)
+def test_several_targets_are_predicted_and_none_of_them_is_a_feature(file, more, command):
+    two = TABLE[["zone"]].assign(age=TABLE.age.fillna(50), y=TABLE.zone * 0.5, z=TABLE.zone * 1.5)
+    two.to_csv("two.csv", index=False)
+    two.to_parquet("two.parquet")
+    Path("numbers.json").write_text(lsat.Recipe(method=lsat.LBFGS(max_iterations=2)).to_json())
+    words = ("--data", file, *more, "--target", "y", "--target", "z")
+    code, _, error = command("tune", "numbers.json", *words, "--out", "run")
+    assert code == 0, error
+    model = lsat.FittedModel.load("run/model.safetensors")
+    assert (model.feature_names, model.predict(two[["zone", "age"]]).shape) == (("zone", "age"), (N, 2))
+    for read in (("tune", "--resume", "run", *words), ("show", "run", *words, "--html", "page.html")):
+        code, _, error = command(*read)
+        assert code == 0, error
+    code, out, error = command("predict", "run", "--data", file, "--drop", "y", "--drop", "z")
+    assert (code, out.partition("\n")[0]) == (0, "row,prediction_0,prediction_1"), error
+    code, _, error = command("tune", "numbers.json", *words[:-1], "y", "--out", "other")
+    assert (code, "--target names 'y' twice, expected each column once; leave one out." in error) == (2, True)
+
+
+@pytest.mark.parametrize("words", [("predict", "run"), ("tune", "recipe.json")], ids=lambda words: words[0])
+def test_a_second_column_that_names_the_rows_is_refused(words, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        main([*words, "--data", "c.csv", "--index", "id", "--index", "note"])
+    assert "argument --index: it is 'id' and 'note', expected one column; leave one out" in capsys.readouterr().err
+
+
 @pytest.mark.parametrize("option", ["--index", "--drop", "--categories", "--missing", "--separator"])
 def test_options_of_tables_are_refused_with_data_that_are_none(option, command):
     code, _, error = command("tune", "recipe.json", "--data", "digits", option, "mean", "--out", "run")

@@ -31,7 +31,8 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, required: bool = True
     group.add_argument("--deskew", action="store_true", default=None, help="straighten the digits")
     group.add_argument("--scale", choices=["raw", "unit", "standard"], help="of the pixels (default: raw, 0 to 255)")
     group = parser.add_argument_group("options of CSV, whose rows --seed divides, and of Parquet")
-    group.add_argument("--target", metavar="COLUMN", help="the column to predict; all others are features")
+    target = "the column to predict; may be given again for several of numbers; all others are features"
+    group.add_argument("--target", action="append", metavar="COLUMN", help=target)
     add_table_arguments(group)
     group.add_argument("--missing", choices=get_args(Missing), help="what missing entries are filled with")
     categories = "a column of categories, whatever it holds; may be given again"
@@ -46,12 +47,24 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, required: bool = True
 
 def add_table_arguments(group: argparse._ActionsContainer) -> None:
     """Declare how a table in a file is read."""
-    group.add_argument("--index", metavar="COLUMN", help="the column that names the rows")
+    group.add_argument("--index", action=_Once, metavar="COLUMN", help="the column that names the rows")
     group.add_argument("--drop", action="append", metavar="COLUMN", help="a column to leave out; may be given again")
     separates = "what stands between two entries of CSV (default: a comma)"
     group.add_argument("--separator", type=separator, metavar="TEXT", help=separates)
     decimal = "what stands before the decimals of a number in CSV (default: a point)"
     group.add_argument("--decimal", choices=[".", ","], help=decimal)
+
+
+class _Once(argparse.Action):
+    """Take one column alone: of two the first would become a feature."""
+
+    def __call__(
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
+    ) -> None:
+        before = getattr(namespace, self.dest)
+        if before is not None:
+            raise argparse.ArgumentError(self, f"it is {before!r} and {values!r}, expected one column; leave one out")
+        setattr(namespace, self.dest, values)
 
 
 def separator(text: str) -> str:
@@ -92,6 +105,8 @@ def load_data(args: argparse.Namespace) -> Data:
 def _load(args: argparse.Namespace) -> Data:
     given = {name: getattr(args, name) for name in ("target", *MNIST_ONLY, *PARQUET_ONLY, *TABLE_ONLY)}
     chosen = {name: value for name, value in given.items() if value is not None}
+    if "target" in chosen:
+        chosen["target"] = _one_or_several(chosen["target"])
     if _is_parquet(args.data):
         _refuse(chosen, MNIST_ONLY, "a folder of MNIST")
         divided = "validation" not in chosen and any(name in chosen for name in TABLE_ONLY)
@@ -125,6 +140,14 @@ def _load(args: argparse.Namespace) -> Data:
         return datasets.mnist(Path(args.data), seed=args.seed, **chosen)
     _refuse(chosen, MNIST_ONLY, "a folder of MNIST")
     return datasets.digits(seed=args.seed)
+
+
+def _one_or_several(targets: list[str]) -> str | list[str]:
+    """Return the targets as one names them in Python, so that what was read is in the same cache."""
+    twice = next((name for name in targets if targets.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"--target names {twice!r} twice, expected each column once; leave one out.")
+    return targets[0] if len(targets) == 1 else targets
 
 
 _LACKING = {
