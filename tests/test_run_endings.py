@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -13,6 +13,7 @@ from torch import Tensor
 import lsat_explorer as lsat
 from lsat_explorer import Status
 from lsat_explorer.model.losses import Loss
+from lsat_explorer.tune.advice import advice
 from test_problem import make_data
 
 stepping = sys.modules["lsat_explorer.tune.stepping"]
@@ -135,6 +136,30 @@ def test_targets_that_float32_rounds_away_are_warned_of(offset, dtype, warned):
     data = lsat.Data.from_arrays(X, offset + 20 * X[:, 0] + generator.normal(size=90))
     run = lsat.tune(lsat.Recipe(dtype=dtype), data, progress=False)
     assert ("float32 rounds the targets by up to 6, beside a spread of" in run.message) is warned
+
+
+IN_TURN = "training rows, which judge them as they are left out in turn."
+
+
+@pytest.mark.parametrize(
+    ("criterion", "rows"),
+    [
+        (lsat.HeldOut(), "validation rows."),
+        (lsat.KFold(3), IN_TURN),
+        (lsat.LeaveOneOut(), IN_TURN),
+        (lsat.Counted(lsat.LeaveOneOut(), (1.0, 2.0, 3.0) * 15), IN_TURN),
+        (lsat.GCV(), ""),
+    ],
+    ids=lambda value: "" if isinstance(value, str) else type(value).__name__,
+)
+def test_an_error_that_rises_while_the_loss_falls_is_told_wherever_rows_are_judged_that_are_left_out(criterion, rows):
+    recipe = lsat.Recipe(criterion=criterion, method=lsat.ProximalGradient(max_iterations=2))
+    run = lsat.tune(recipe, make_data("regression"), progress=False)
+    first, last = run.iterates[0], run.iterates[-1]
+    run.iterates[-1] = replace(last, loss=first.loss / 2, error=1.5 * first.error, status=Status.CONVERGED)
+    told = "The validation loss fell, but the validation error rose from"
+    assert (told in advice(run)) == bool(rows)
+    assert (rows and f"the hyper-parameters may be fitting the {rows}") in advice(run)
 
 
 def test_a_box_that_holds_the_optimum_out_is_converged_at_its_end():

@@ -77,15 +77,19 @@ def _other_start(run: Run) -> str:
 
 
 def overfitting(run: Run) -> str:
-    """Return the warning of a run whose validation loss fell while its validation error rose; empty for another."""
-    first, last = run.iterates[0], run.iterates[-1]
-    judged = run.problem is None or run.problem.criterion.held_out
+    """Return the warning of a run whose validation loss fell while its validation error rose; empty for another.
+
+    By `GCV` no row is judged without itself, and an error that rises may be all to the good.
+    """
+    first, last, criterion = run.iterates[0], run.iterates[-1], run.recipe.criterion
+    judged = criterion.error_rows == "validation"
     if not (judged and last.loss < first.loss and last.error > first.error):
         return ""
     places = 1 if _shown(first.error, run) != _shown(last.error, run) else 3
+    rows = "validation rows" if criterion.held_out else "training rows, which judge them as they are left out in turn"
     return (
         f"The validation loss fell, but the validation error rose from {_shown(first.error, run, places)} to "
-        f"{_shown(last.error, run, places)}: the hyper-parameters may be fitting the validation rows."
+        f"{_shown(last.error, run, places)}: the hyper-parameters may be fitting the {rows}."
     )
 
 
