@@ -46,6 +46,25 @@ def test_the_pictures_of_the_end_of_the_run_are_saved_where_the_views_are(tmp_pa
     assert [len(cell.outputs) for cell in notebook.cells[:4]] == [2, 2, 0, 0]
 
 
+@pytest.mark.slow
+def test_the_picture_of_a_run_that_goes_on_when_the_notebook_ends_is_that_of_a_run(tmp_path: Path) -> None:
+    endless = CELLS[0].replace("max_iterations=3", "max_iterations=10**9, tolerance=0.0")
+    seen = "import time\nwhile not explorer.run.iterates: time.sleep(0.01)\ntuner.start()"
+    notebook = nbformat.v4.new_notebook(
+        cells=[nbformat.v4.new_code_cell(cell) for cell in (endless, CELLS[1], "explorer.start()", seen)]
+    )
+    unstarted = hashes(notebook, tmp_path, 2)
+    assert not set(unstarted) & set(hashes(notebook, tmp_path, 4))
+
+
+def hashes(notebook: nbformat.NotebookNode, folder: Path, cells: int) -> list[str]:
+    """Run the first cells, and return what their pictures are."""
+    run = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell.source) for cell in notebook.cells[:cells]])
+    environment = machine.environment() | {"PYTHONPATH": str(machine.ROOT)}
+    NotebookClient(run, timeout=120, kernel_name="python3").execute(env=environment, cwd=str(folder))
+    return [hashlib.sha256(base64.b64decode(cell.outputs[1].data["image/png"])).hexdigest() for cell in run.cells[:2]]
+
+
 FIRST = """
 import json, sys
 import lsat_explorer as lsat

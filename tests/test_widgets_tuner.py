@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import threading
+import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -49,6 +51,38 @@ def test_a_step_does_not_wait_for_a_picture(run: FakeRun, tuner: LiveTuner, monk
     monkeypatch.setattr("lsat_explorer.widgets.shown._REST", 0.01)
     command(tuner, "step")
     until(lambda: len(published) == 2)  # after a rest, in the background
+
+
+def test_the_end_of_a_cell_saves_the_picture_of_a_run_that_goes_on_but_seldom(
+    run: FakeRun, tuner: LiveTuner, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    published: list[dict[str, Any]] = []
+    heard: list[Callable[[], None]] = []
+    monkeypatch.setattr("IPython.display.publish_display_data", lambda data, *_, **more: published.append(data))
+    monkeypatch.setattr("lsat_explorer.widgets.shown.after_cells", lambda act: heard.append(act) or heard.clear)
+    tuner._ipython_display_()
+    tuner._ipython_display_()
+    (cell_ends,) = heard
+    del published[:]
+    cell_ends()
+    assert published == []  # nothing has begun
+    run.gate.clear()
+    tuner.start()
+    until(run.inside.is_set)
+    cell_ends()
+    assert len(published) == 1  # it no longer says that nothing has begun
+    run.gate.set()
+    until(lambda: len(run.iterates) > 1)
+    for _ in range(3):
+        cell_ends()
+    assert len(published) == 2  # with the first iterates, and not again at once
+    now = time.monotonic
+    monkeypatch.setattr("time.monotonic", lambda: now() + 1e6)
+    cell_ends()
+    assert len(published) == 3
+    monkeypatch.undo()
+    tuner.close()
+    assert heard == []
 
 
 @pytest.mark.parametrize(("last", "goes_on"), [(3, False), (1_000_000, True)])

@@ -282,8 +282,7 @@ class Explorer(OnlyKnown, Restoring, Shown, ipywidgets.VBox):
         if not activity.busy or time.monotonic() - self._looked > _PERIOD:
             self._looked = time.monotonic()
             self.browser.refresh(seen)
-        if not self.tuner.worker.closed:
-            self.save_at_rest(activity)
+        self.save_at_rest(self.tuner.worker)
 
     def _take(self, recipe: Recipe) -> None:
         """Make another recipe the one that is assembled."""

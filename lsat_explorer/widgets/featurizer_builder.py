@@ -25,7 +25,6 @@ from lsat_explorer.widgets.latest import Latest
 from lsat_explorer.widgets.rows import name_of
 from lsat_explorer.widgets.settings import NotNone, SettingError
 from lsat_explorer.widgets.shown import Shown, looks, script
-from lsat_explorer.widgets.worker import Activity
 
 __all__ = ["FeaturizerBuilder"]
 
@@ -257,7 +256,7 @@ class FeaturizerBuilder(Shown, View):
         if trial.featurizer is not None:  # not with the lock: an observer may wait for somebody who waits for it
             self.held = self._told
             self.featurizer = trial.featurizer
-        self.save_at_rest(Activity.PAUSED)
+        self.save_soon()
 
     def _show_look(self, tried: Tried, chosen: Path, column: int, row: int) -> None:
         try:

@@ -242,8 +242,7 @@ class LiveTuner(OnlyKnown, Steered, Shown, ipywidgets.VBox):
         for listener in list(self.listeners):
             listener(activity)
         self.complain()
-        if not self.worker.closed:
-            self.save_at_rest(activity)
+        self.save_at_rest(self.worker)
 
     def complain(self) -> None:
         """Say what `trouble` there is, as long as no command has said something else there."""
