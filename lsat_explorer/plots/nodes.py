@@ -126,12 +126,14 @@ def _draw_thetas(
             for spine in axes.spines.values():
                 spine.set_visible(True)
                 spine.set_color(LINE)
-            write(axes, 0.0, -0.1, captions[index] if captions else "", most=32, fontsize=8, color=MUTED)
+            if captions:
+                write(axes, 0.0, -0.1, captions[index], most=32, fontsize=8, color=MUTED)
         return
     axes = sheet.add_axes((0.57, top - height, 0.415, height))
     bare(axes)
     axes.axhline(0, color=LINE, linewidth=0.8)
     for index, (theta, colour) in enumerate(zip(thetas, (MUTED, ACCENT), strict=True)):
         axes.plot(theta, color=colour, linewidth=1.2)
-        write(axes, 0.5 * index, -0.1, captions[index] if captions else "", most=32, fontsize=8, color=colour)
+        if captions:
+            write(axes, 0.5 * index, -0.1, captions[index], most=32, fontsize=8, color=colour)
     axes.set_ylim(-1.1 * limit, 1.1 * limit)

@@ -91,7 +91,8 @@ def _panels(sheet: Sheet, drawn: Curves, tolerance: float | None, box: tuple[flo
         write(low, 0.19, 1.1, "tolerance dashed", color=MUTED, fontsize=8.5)
     ticks = integer_ticks(drawn.last)
     low.set_xticks(ticks, [f"{tick:,}" for tick in ticks])
-    write(low, 1.0, -0.19, "" if drawn.empty else "iteration", color=MUTED, ha="right", va="top", fontsize=8.5)
+    if not drawn.empty:
+        write(low, 1.0, -0.19, "iteration", color=MUTED, ha="right", va="top", fontsize=8.5)
 
 
 def _draw_curve(axes: Axes, drawn: Curves, curve: Curve, title: str, kind: str) -> None:
