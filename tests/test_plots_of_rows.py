@@ -146,6 +146,18 @@ def test_a_contact_sheet_holds_every_row_in_its_place(graphs: bool, count: int) 
     assert (sheet[: round(1.3 * 36)] < 80).any()
 
 
+@pytest.mark.parametrize(
+    ("title", "least", "most"), [("Rows", 400, 400), ("Rows of class 8 " * 5, 500, 900), ("n" * 300, 980, 996)]
+)
+def test_a_contact_sheet_of_few_rows_is_as_wide_as_its_title_needs(title: str, least: int, most: int) -> None:
+    with Image.open(io.BytesIO(contact_sheet(np.full((1, 5, 5), 90), [("8", "", "")], title))) as image:
+        sheet = np.asarray(image.convert("L"))
+    assert round(1.3 * least) <= sheet.shape[1] <= round(1.3 * most)
+    written = np.flatnonzero((sheet[: round(1.3 * 36)] < 80).any(0))
+    assert written.max() < sheet.shape[1] - 5  # nothing is cut off at the right
+    assert (written.max() > 0.95 * sheet.shape[1]) == (title != "Rows")
+
+
 def test_a_contact_sheet_takes_no_matplotlib_and_refuses_what_is_no_image() -> None:
     code = "import sys; from lsat_explorer.plots.contact import contact_sheet; contact_sheet([[[1]]], ['abc'], 'c')"
     subprocess.run([sys.executable, "-c", f"{code}; assert 'matplotlib' not in sys.modules"], check=True)

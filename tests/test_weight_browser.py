@@ -192,8 +192,10 @@ def test_a_saved_notebook_keeps_a_picture_and_constant_words(run: FakeRun) -> No
     assert "application/vnd.jupyter.widget-view+json" in data
     assert "text/html" not in data
     assert metadata["image/png"]["width"] <= 1000
-    browser.order = "heaviest"
+    assert browser._still()[1] == metadata  # a picture that takes its place is no larger
+    browser.order, browser.part = "row", "validation"
     assert browser._repr_mimebundle_()[0]["text/plain"] == data["text/plain"]
+    assert not any(word in data["text/plain"] for word in ("training", "weights"))  # which these are not, or not by
 
 
 def test_a_picture_that_fails_leaves_the_view() -> None:

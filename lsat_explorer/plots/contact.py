@@ -7,6 +7,7 @@ answers the page: matplotlib would first be imported for a third of a second, th
 from __future__ import annotations
 
 import io
+import math
 from collections.abc import Sequence
 from functools import cache
 from importlib.util import find_spec
@@ -27,6 +28,7 @@ Caption = tuple[str, str, str]
 _SCALE = 1.3  # pixels of the picture to a css pixel, so that it stays crisp on dense screens
 _TEXT, _MUTED, _LINE, _ACCENT, _PAPER = "#1f2328", "#626b76", "#e1e4e8", "#0b6bcb", "#f7f8fa"
 _ACROSS, _SIDE, _STEP, _MARGIN, _HEAD = 10, 90, 98, 8, 38  # tiles in a line; css pixels
+_TITLE = 14  # css pixels
 _BELOW = 16  # of each of the two lines under a tile
 _FINE = 3  # times as many pixels for a graph's line, which is then made smooth
 _MOST_BARS = 24
@@ -57,7 +59,8 @@ def contact_sheet(
     Returns
     -------
     bytes
-        A PNG of 1.3 pixels a css pixel, with the words "no rows" where there are none.
+        A PNG of 1.3 pixels a css pixel, with the words "no rows" where there are none. It is as wide as its tiles and
+        its title, and at most as ten tiles, to which a longer title is shortened.
 
     Raises
     ------
@@ -74,10 +77,14 @@ def contact_sheet(
     across = min(_ACROSS, len(tiles) or _ACROSS)
     lines = -(-len(tiles) // across) or 1
     cell = _SIDE + 6 + 2 * _BELOW if len(tiles) else _SIDE // 2
-    size = max(_STEP * across + 2 * _MARGIN, 400), _HEAD + cell * lines + 4
+    most = _STEP * _ACROSS + 2 * _MARGIN
+    title = short(title, 200)
+    while (titled := math.ceil(_font(_TITLE, True).getlength(title) / _SCALE) + 2 * _MARGIN) > most:
+        title = short(title, len(title) - 1)
+    size = max(_STEP * across + 2 * _MARGIN, titled, 400), _HEAD + cell * lines + 4
     sheet = Image.new("RGB", (_px(size[0]), _px(size[1])), "white")
     pen = ImageDraw.Draw(sheet)
-    _write(pen, (_MARGIN, 25), title, 14, most=int(0.12 * size[0]), bold=True)
+    _write(pen, (_MARGIN, 25), title, _TITLE, most=len(title), bold=True)
     if not len(tiles):
         _write(pen, (size[0] / 2, 0.65 * size[1]), "no rows", 12.5, most=20, colour=_MUTED, anchor="ms")
     for index, (tile, caption) in enumerate(zip(tiles, captions, strict=True)):

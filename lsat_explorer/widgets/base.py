@@ -163,10 +163,15 @@ class Pictured:
     def _repr_mimebundle_(self, **kwargs: Any) -> tuple[dict[str, Any], dict[str, Any]]:
         data, metadata = self._live(**kwargs)
         try:
-            png = self.picture()
+            still, size = self._still()
         except Exception as error:  # a live view without its still picture is worth more than neither
             warnings.warn(f"The picture of {type(self).__name__} could not be drawn: {error}", stacklevel=2)
             return data, metadata
+        return data | still, metadata | size
+
+    def _still(self) -> tuple[dict[str, Any], dict[str, Any]]:
+        """Return the picture and the sentence as a bundle, and how wide the picture is shown."""
+        png = self.picture()
         (width,) = struct.unpack(">I", png[_PNG_WIDTH])
-        data["image/png"] = base64.b64encode(png).decode("ascii")
-        return data, metadata | {"image/png": {"width": min(width, _DISPLAY_WIDTH)}}
+        data = {"image/png": base64.b64encode(png).decode("ascii"), "text/plain": self.sentence()}
+        return data, {"image/png": {"width": min(width, _DISPLAY_WIDTH)}}

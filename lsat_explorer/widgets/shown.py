@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import threading
 import time
 import uuid
@@ -130,7 +129,3 @@ class Shown(Pictured, OwnLayout):
         with self._drawing:
             still, metadata = self._still()
             publish_display_data(still, metadata, transient={"display_id": self._display_id}, update=True)
-
-    def _still(self) -> tuple[dict[str, Any], dict[str, Any]]:
-        png = base64.b64encode(self.picture()).decode("ascii")
-        return {"image/png": png, "text/plain": self.sentence()}, {"image/png": {"width": 1000}}

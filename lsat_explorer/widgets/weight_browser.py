@@ -259,7 +259,7 @@ class WeightBrowser(Shown, RowPage):
 
     def sentence(self) -> str:
         """Return what the view is, the same for every state."""
-        return "WeightBrowser: the training rows in the order of their weights"
+        return "WeightBrowser: rows of a run, in the order that was chosen"
 
     def picture(self) -> bytes:
         """Return the first rows of the page as a PNG, with the range of the weights."""
