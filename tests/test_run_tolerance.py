@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from contextlib import nullcontext
 from dataclasses import replace
 
 import numpy as np
@@ -64,6 +65,34 @@ def test_a_fit_that_is_all_but_exact_has_no_coarse_tolerance():
     run = lsat.tune(lsat.Recipe(method=lsat.LineSearch(tolerance=2e-3)), exact, progress=False)
     assert run.status is Status.CONVERGED
     assert run.kept.objective < 2e-3
+
+
+@pytest.mark.parametrize("method", [lsat.ProximalGradient(), lsat.LineSearch(), lsat.LBFGS(tolerance=1e-4)])
+@pytest.mark.parametrize(
+    ("noise", "criterion", "penalty", "told"),
+    [
+        (1e-3, lsat.HeldOut(), None, True),
+        (1e-3, lsat.LeaveOneOut(), None, True),
+        (1e-9, lsat.HeldOut(), None, False),  # exact to all digits that count
+        (0.3, lsat.HeldOut(), None, False),  # nothing is left to be had
+        (1e-3, lsat.HeldOut(), lsat.Box(0.0, 1.0), False),  # a lower tolerance would change nothing
+    ],
+    ids=["noise", "noise, left out", "exact", "much noise", "held by a box"],
+)
+def test_a_tolerance_that_is_larger_than_the_noise_of_the_targets_is_said(method, noise, criterion, penalty, told):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(500, 10))
+    data = lsat.Data.from_arrays(X, X @ random.normal(size=10) + noise * random.normal(size=500), task="regression")
+    held = {} if penalty is None else {"regularizer.log_weight": penalty}
+    recipe = lsat.Recipe(criterion=criterion, method=method, hyper_penalties=held)
+    with pytest.warns(UserWarning, match="is coarse for") if told else nullcontext():
+        run = lsat.tune(recipe, data, progress=False)
+    assert run.status is Status.CONVERGED
+    if not told:
+        return
+    lowered = replace(method, tolerance=float(run.message.partition("to about ")[2].partition(",")[0]))
+    finer = lsat.tune(recipe.replace(method=lowered), data, progress=False)
+    assert finer.kept.loss < run.kept.loss / 2
 
 
 def test_estimators_whose_tolerance_is_that_of_their_targets_say_no_such_thing():

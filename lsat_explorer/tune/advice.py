@@ -14,10 +14,14 @@ from .iterate import Iterate, Status
 from .multi_start import Grid, MultiStart
 
 if TYPE_CHECKING:
+    from .evaluation import Evaluation
     from .problem import Problem
     from .run import Run
 
 __all__ = ["IN_CODE", "advice", "coarse", "notes", "overfitting"]
+
+_EXACT = 1e-12
+"""What is left of the loss of zero predictions where a fit is exact, to the six digits or so of float32."""
 
 IN_CODE = "To go on, pull run.steps() again, or raise max_iterations in a new run."
 """How one goes on in code, as `Run.message` has it."""
@@ -97,8 +101,9 @@ def coarse(problem: Problem, last: Iterate, variance: float | None = None) -> st
     """Return the warning of a run that converged to a tolerance too large for the size of F; empty for another.
 
     A slope of a hundredth of F leaves a percent of it to be had for each unit of ω. Where a fit is all but exact F is
-    nothing, and what is left does not count beside the loss of the best constant; nor does the rounding that is left of
-    targets that are all the same. A tolerance that was given in units of the ``variance`` of the targets is told so.
+    nothing, and what is left does not count beside the loss of the best constant, unless it is noise in the targets
+    that ψ would come down to, to a half or less, without the penalties; nor does the rounding that is left of targets
+    that are all the same. A tolerance that was given in units of the ``variance`` of the targets is told so.
     """
     method, tolerance = problem.recipe.method, problem.recipe.method.tolerance
     if last.status is not Status.CONVERGED or tolerance is None or not problem.tuned:
@@ -108,7 +113,12 @@ def coarse(problem: Problem, last: Iterate, variance: float | None = None) -> st
         return ""
     nothing, constant = _loss_without_features(problem, last)
     size = max(abs(last.objective), constant)
-    if not 1e-26 * nothing < size < 100 * reached:
+    if size >= 100 * reached:
+        names = [matrix.name for matrix in problem.penalty_matrices if matrix.name in problem.tuned]
+        size = _with_penalties(problem, last, names, -10.0).loss
+        if not (last.residual >= last.objective / 100 and _EXACT * nothing < size < last.loss / 2):
+            return ""
+    if not 1e-26 * nothing < size:
         return ""
     unit, of, or_else = (1.0, "", ", or scale the targets") if variance is None else (variance, " variances of y", "")
     return (
@@ -142,13 +152,18 @@ def drowned(problem: Problem, last: Iterate) -> str:
     # what is better than a constant is not worth the evaluation
     if not names or raised or not last.loss > 0.9 * _loss_without_features(problem, last)[1] > 0:
         return ""
-    without = problem.evaluate({**last.omega, **{name: last.omega[name] + 10.0 for name in names}})
+    without = _with_penalties(problem, last, names, 10.0)
     if not abs(without.loss - last.loss) <= 1e-5 * abs(last.loss):
         return ""
     return (
         "The penalties leave nothing of the features: without these the loss is the same to five digits. Start the "
         "penalties lower, or raise the weights of the rows where these are small."
     )
+
+
+def _with_penalties(problem: Problem, last: Iterate, names: list[str], move: float) -> Evaluation:
+    """Return F with the log weights of penalties so far from where they are: by ten, a weight is e²⁰ times as large."""
+    return problem.evaluate({**last.omega, **{name: last.omega[name] + move for name in names}})
 
 
 def _loss_without_features(problem: Problem, last: Iterate) -> tuple[float, float]:
@@ -214,7 +229,7 @@ def _idle(problem: Problem, last: Iterate, name: str) -> bool:
     raised = bool((last.omega[name] > problem.init()[name] + 0.01).any())
     if raised or last.number == 0:
         return False
-    without = problem.evaluate({**last.omega, name: last.omega[name] - 10.0})
+    without = _with_penalties(problem, last, [name], -10.0)
     return abs(without.loss - last.loss) <= 1e-5 * abs(last.loss)
 
 
