@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import torch
@@ -9,13 +10,22 @@ from torch import Tensor
 
 from ..engines.row_sums import RowSums
 from ..model.piece import within
+from . import apart
 from .evaluation import Evaluation
 from .score import together
 
 if TYPE_CHECKING:
     from .problem import Problem
 
-__all__ = ["losses_beside"]
+__all__ = ["loss_beside", "losses_beside"]
+
+
+def loss_beside(problem: Problem, at: Evaluation, name: str) -> float:
+    """Return one of the losses at a point, as it came with the gradient or found now; NaN where there is none."""
+    if at.outcome.ok and not at.beside:
+        found = apart.losses_beside(problem, at) if isinstance(at, apart.Apart) else losses_beside(problem, at)
+        at.beside.update({name: float(value) for name, value in found.items()})
+    return at.beside.get(name, math.nan)
 
 
 def losses_beside(problem: Problem, at: Evaluation) -> dict[str, Tensor]:

@@ -12,7 +12,7 @@ from torch import Tensor
 from ..engines.by_row import ByRow
 from ..model.piece import Omega, nearest
 
-__all__ = ["given_start", "held_at", "refuse_other_names", "refuse_other_shapes", "started"]
+__all__ = ["as_held", "given_start", "held_at", "other_than", "refuse_other_names", "refuse_other_shapes", "started"]
 
 
 def given_start(omega: Any) -> Omega | None:
@@ -90,4 +90,27 @@ def started(omega: Omega, start: Omega) -> Omega:
 def held_at(start: Omega, omega: Omega | None) -> Omega:
     """Return what entries that are not tuned stay at: ``start``, or where a run is when they are frozen."""
     refuse_other_shapes(omega or {}, start)
-    return {**start, **{name: value.cpu() for name, value in (omega or {}).items() if name in start}}
+    given = omega or {}
+    return {name: given[name].cpu() if name in given else value.clone() for name, value in start.items()}
+
+
+def other_than(omega: Omega, held: Omega) -> list[str]:
+    """Return the names of what is elsewhere in ``omega`` than in ``held``; the same tensor is not looked into."""
+    both = ((name, value, omega[name]) for name, value in held.items() if name in omega)
+    return [name for name, value, mine in both if mine is not value and not torch.equal(mine.cpu().double(), value)]
+
+
+def as_held(omega: Omega, held: Omega) -> Omega:
+    """Return ``omega`` with the very tensors of ``held``, so that what goes on from it need not be compared again.
+
+    Raises
+    ------
+    ValueError
+        For an entry that is elsewhere: the rows were formed with it as it is held.
+    """
+    if names := other_than(omega, held):
+        raise ValueError(
+            f"omega[{names[0]!r}] is not tuned here, and differs from what the rows of this problem were formed with: "
+            "leave it as it is in problem.init(), or hold it there by lsat.Problem(recipe, data, held=omega)."
+        )
+    return {name: held.get(name, value) for name, value in omega.items()}

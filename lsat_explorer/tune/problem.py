@@ -25,11 +25,11 @@ from ..model.recipe import Recipe
 from ..solve.outcome import Outcome
 from ..solve.precision import DOUBLE, MIXED, SINGLE, Precision
 from . import apart
-from .beside import losses_beside
+from .beside import loss_beside, losses_beside
 from .branch import takes_up
 from .column_names import refuse_misplaced_nodes, refuse_unknown_blocks
 from .evaluation import Evaluation, Part, evaluate, gradient
-from .given import held_at, started
+from .given import as_held, held_at, other_than, started
 from .reach import completed
 from .refined import refined
 
@@ -118,6 +118,8 @@ class Problem:
         scored = {p for fit in self.fits for p in fit.scored}
         tuned = [name.removeprefix("featurizer.") for name in self.tuned_below("featurizer")]
         self._moves = self.prepared.moving(tuned)
+        held = {name: value for name, value in self._held.items() if name not in self.tuned}
+        self._in_rows = {n: v for n, v in held.items() if n.startswith(("featurizer.", "data_weights."))}
         whole = len(positions) == 1
         self._held_there = moved(self._held, self.device)
         weights = None if self.tuned_below("data_weights") else self.log_weights(self._held_there)
@@ -175,12 +177,21 @@ class Problem:
     def branched(self, recipe: Recipe, omega: Omega, check: Callable[[], None]) -> Problem | None:
         """Return the problem of another run, begun at ``omega``, on the same rows; None where they would differ."""
         other = self.sharing(recipe)
-        held = {} if other is None else {n: v for n, v in other._held.items() if n not in other.tuned and n in omega}
-        if other is None or any(not torch.equal(value, omega[name].cpu()) for name, value in held.items()):
+        if other is None or other_than(omega, other._in_rows):
             return None
         other._check = check
         other.parts = [replace(part, rows=part.rows.watched(check)) for part in self.parts]
         other.stopping = None if self.stopping is None else self.stopping.watched(check)
+        return other
+
+    def _holding(self, omega: Omega) -> Problem:
+        """Return the problem whose rows are formed with what ``omega`` says of entries that are not tuned."""
+        if not other_than(omega, self._in_rows):
+            return self
+        other = copy(self)
+        other._held, other._precise = held_at(self._held, omega), False
+        with other._room():
+            other._load_rows()
         return other
 
     def sharing(self, recipe: Recipe) -> Problem | None:
@@ -191,7 +202,6 @@ class Problem:
         other.recipe, other.loss = recipe, recipe.loss or self.loss
         other.criterion.check(other.loss, recipe.data_weights is not None)
         other._start = other._starting_values()
-        other._held = {name: self._held.get(name, value) for name, value in other._start.items()}
         other.hyper_penalties = other._complete(recipe)
         other.tuned = tuple(n for n in other._start if not isinstance(other.hyper_penalties[n], Frozen))
         rows = ([name for name in one.tuned if not name.startswith("loss.")] for one in (self, other))
@@ -213,8 +223,10 @@ class Problem:
         """Solve at ``omega`` and return F with its parts; a failed solve gives F = +∞ and its outcome.
 
         Where float32 products leave no solution, sums of float64 ones decide: rounding can make XᵀW²X indefinite whose
-        directions are held by small penalties alone.
+        directions are held by small penalties alone. Features and row weights that are not tuned are refused elsewhere
+        than they are held.
         """
+        omega = as_held(omega, self._in_rows)
         with self._room():
             at = apart.evaluate(self, omega) if apart.is_apart(self) else evaluate(self, omega)
         if at.outcome.ok or self.precision is not SINGLE:
@@ -262,12 +274,13 @@ class Problem:
         """Return θ (n, m) of the fit to all training rows, what a fitted model reports, and the solve's outcome.
 
         With ``validation`` the fit is to the validation rows too, each of weight one; a criterion that holds out has
-        them. One refinement in float64 undoes the rounding of float32 sums.
+        them. One refinement in float64 undoes the rounding of float32 sums. Features and row weights that are not tuned
+        count as they are in ``omega``: where the rows were formed with others, they are formed again.
         """
-        if self.precision is SINGLE:
-            return self.precisely().coefficients(omega, validation=validation)
-        fit = Fit(tuple(range(len(self.parts))), ()) if validation else self.whole
-        return refined(self, omega, fit)
+        problem = self._holding(omega)
+        problem = problem.precisely() if problem.precision is SINGLE else problem
+        fit = Fit(tuple(range(len(problem.parts))), ()) if validation else problem.whole
+        return refined(problem, omega, fit)
 
     @property
     def whole(self) -> Fit:
@@ -276,17 +289,11 @@ class Problem:
 
     def training_loss(self, at: Evaluation) -> float:
         """Return the same loss on the training rows, unweighted, each by the first fit that was trained on it."""
-        return self._beside(at, "training")
+        return loss_beside(self, at, "training")
 
     def stopping_loss(self, at: Evaluation) -> float:
         """Return the same loss on the rows of early stopping, NaN where there are none."""
-        return self._beside(at, "stopping")
-
-    def _beside(self, at: Evaluation, name: str) -> float:
-        if at.outcome.ok and not at.beside:
-            found = apart.losses_beside(self, at) if isinstance(at, apart.Apart) else losses_beside(self, at)
-            at.beside.update({name: float(value) for name, value in found.items()})
-        return at.beside.get(name, math.nan)
+        return loss_beside(self, at, "stopping")
 
     def prox(self, omega: Omega, step: float) -> Omega:
         """Return prox_{step r}(ω), each hyper-penalty's prox used once."""
