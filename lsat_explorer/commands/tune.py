@@ -23,6 +23,7 @@ from lsat_explorer.commands.source import add_data_arguments, load_data
 from lsat_explorer.commands.summary import CURVES, summary, write_curves
 from lsat_explorer.data.safe_file import refuse_path
 from lsat_explorer.model.cluster import ClusterLost
+from lsat_explorer.tune.iterates import Iterates
 from lsat_explorer.tune.run_folder import refuse_foreign
 
 if TYPE_CHECKING:
@@ -123,7 +124,7 @@ def resumed(args: argparse.Namespace) -> Run:
 def here(tuning: Run) -> Run:
     """Return a run at the same iterate whose model this process fits, where its cluster is gone."""
     run = lsat.Run(tuning.recipe.replace(engine="chunks"), tuning.data)
-    run.restore(list(tuning.iterates), tuning.omega, tuning.status, tuning.looks)
+    run.restore(Iterates(tuning.iterates, tuning.iterates.since), tuning.omega, tuning.status, tuning.looks)
     run.leg, run.memory = tuning.leg, tuning.memory
     return run
 

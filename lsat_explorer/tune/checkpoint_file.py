@@ -19,7 +19,7 @@ from ..model.piece import Omega, prefixed, tensor, within
 from ..model.recipe import Recipe
 from .fingerprint import versions
 from .iterate import COLUMNS, Iterate, Memory, Status, from_row
-from .iterates import Iterates, Parts
+from .iterates import Iterates, Parts, read_since
 
 if TYPE_CHECKING:
     from .checkpoint import Checkpoint
@@ -94,6 +94,7 @@ def write_state(run: Stepping, path: Path, rows: dict[str, str], checkpoint: Che
         "names": names,
         "stride": parts.stride,
         "size": parts.size,
+        "since": parts.since,
         "started": run.start is not None,
         "versions": versions(),
     }
@@ -150,7 +151,7 @@ def _unpacked(said: dict[str, Any], tensors: dict[str, Tensor]) -> Iterates:
     stride, size = int(said["stride"]), int(said["size"])
     if len(table) - 1 not in whole or min(whole) < 0 or min(stride, size) < 1:
         raise ValueError(f"it keeps {len(whole):,} of its {len(table):,} iterates whole, the last not among them.")
-    return Iterates.of_parts(Parts(columns, table, whole, stride, size))
+    return Iterates.of_parts(Parts(columns, table, whole, stride, size, read_since(said, len(table))))
 
 
 def read_state(path: Path) -> State:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -13,10 +13,11 @@ from numpy.typing import NDArray
 from ..model.piece import tensor
 from .iterate import COLUMNS, SCALARS, Iterate, from_row, read_field, row_of
 
-__all__ = ["Iterates", "Parts", "less"]
+__all__ = ["Iterates", "Parts", "less", "read_since"]
 
 _MOST = 1_000  # iterates that are kept as they came, if their tensors fit in the budget
 _BUDGET = 16 * 2**20  # bytes of tensors in ω
+_COMPARED = ("objective", "stopping_loss")
 
 
 class Iterates(Sequence[Iterate]):
@@ -33,6 +34,9 @@ class Iterates(Sequence[Iterate]):
     ----------
     iterates : iterable of Iterate
         Numbered from 0, as those that are appended.
+    since : mapping of str to int, optional
+        From which iterate on the objective, and the early-stopping loss, are of one loss and its penalties, so that
+        they can be compared; from the first by default.
 
     Examples
     --------
@@ -41,14 +45,15 @@ class Iterates(Sequence[Iterate]):
     (2, 1.0, [1.0, 1.2])
     """
 
-    def __init__(self, iterates: Iterable[Iterate] = ()) -> None:
+    def __init__(self, iterates: Iterable[Iterate] = (), since: Mapping[str, int] | None = None) -> None:
         self._table: tuple[tuple[str, ...], NDArray[np.float64]] = COLUMNS, np.empty((64, len(COLUMNS)))
         self._count = 0
         self._whole: dict[int, Iterate] = {}
         self._stride = 1  # of the others that are kept whole
         self._bytes = 1  # of the tensors that an iterate has to itself
         self._tensors: frozenset[str] = frozenset()
-        self._least = {"objective": 0, "stopping_loss": 0}  # where they were least
+        self._least = dict.fromkeys(_COMPARED, 0)  # where they were least
+        self.since = {**self._least, **(since or {})}
         for iterate in iterates:
             self.append(iterate)
 
@@ -77,27 +82,36 @@ class Iterates(Sequence[Iterate]):
         self._write(place, iterate)
         self._count = place + 1
         for name, least in self._least.items():
-            if iterate.accepted and less(getattr(iterate, name), self._value(least, name)):
+            if iterate.accepted and self._falls(name, place, getattr(iterate, name), least):
                 self._least[name] = place
         self._release(before)
         if place // self._stride >= max(1, min(_MOST, _BUDGET // self._bytes)):
             self._stride *= 2
             self._release(set(self._whole))
 
+    def compare_anew(self, *names: str) -> None:
+        """Compare the next iterates among themselves alone in these fields, which are of another loss from now on."""
+        self.since |= dict.fromkeys(names, len(self))
+
+    def _falls(self, name: str, place: int, value: float, least: int) -> bool:
+        """Whether a value is below the least so far, or the first that counts."""
+        return least < self.since[name] <= place or less(value, self._value(least, name))
+
     @property
     def best(self) -> Iterate:
-        """The first iterate of the least F."""
+        """The first iterate of the least F, as F is now."""
         return self[self._least["objective"]]
 
     @property
     def best_stopping(self) -> Iterate:
-        """The first accepted iterate of the least loss on the rows of early stopping."""
+        """The first accepted iterate of the least loss on the rows of early stopping, as the loss is now."""
         return self[self._least["stopping_loss"]]
 
     def worse_for(self, iterate: Iterate) -> int:
         """Return for how many accepted iterates the early-stopping loss has not fallen, ``iterate`` being the next."""
-        before = self.columns("accepted", "stopping_loss")
-        losses = np.append(before["stopping_loss"][before["accepted"] == 1], iterate.stopping_loss)
+        columns, since = self.columns("accepted", "stopping_loss"), self.since["stopping_loss"]
+        accepted, losses = (column[since:] for column in columns.values())
+        losses = np.append(losses[accepted == 1], iterate.stopping_loss)
         order = np.lexsort((losses, np.isnan(losses)))  # a number is less than none, as `less` has it
         return len(losses) - 1 - int(order[0])
 
@@ -142,12 +156,12 @@ class Iterates(Sequence[Iterate]):
         """Return all that is kept; what is appended later does not change it."""
         names, table = self._table
         whole = {place: self._whole[place] for place in sorted(self._whole)}
-        return Parts(names, table[: self._count].copy(), whole, self._stride, self._bytes)
+        return Parts(names, table[: self._count].copy(), whole, self._stride, self._bytes, dict(self.since))
 
     @classmethod
     def of_parts(cls, parts: Parts) -> Iterates:
         """Return the iterates that `parts` was taken of."""
-        iterates = cls()
+        iterates = cls(since=parts.since)
         iterates._count = len(parts.table)
         iterates._table = parts.names, np.full((max(64, 2 * iterates._count), len(parts.names)), math.nan)
         iterates._table[1][: iterates._count] = parts.table
@@ -157,7 +171,7 @@ class Iterates(Sequence[Iterate]):
         accepted = iterates.columns("accepted")["accepted"]
         for name in iterates._least:
             for place, value in enumerate(iterates.columns(name)[name].tolist()):
-                if accepted[place] and less(value, iterates._value(iterates._least[name], name)):
+                if accepted[place] and iterates._falls(name, place, value, iterates._least[name]):
                     iterates._least[name] = place
         return iterates
 
@@ -208,7 +222,8 @@ class Iterates(Sequence[Iterate]):
 class Parts:
     """What `Iterates` are made of: the ``table`` (count, names) of numbers, and the iterates that are kept whole.
 
-    ``stride`` is the distance of those that are kept for nothing but their place, ``size`` the bytes of one's tensors.
+    ``stride`` is the distance of those that are kept for nothing but their place, ``size`` the bytes of one's tensors,
+    ``since`` as in `Iterates`.
     """
 
     names: tuple[str, ...]
@@ -216,8 +231,24 @@ class Parts:
     whole: dict[int, Iterate]
     stride: int
     size: int
+    since: dict[str, int]
 
 
 def less(value: float, least: float) -> bool:
     """Whether a value is below the least so far, which may be no number yet."""
     return value < least or (math.isnan(least) and not math.isnan(value))
+
+
+def read_since(said: Mapping[str, Any], count: int) -> dict[str, int]:
+    """Return ``since`` of so many iterates from what a file says of a run; empty where an older version wrote it.
+
+    Raises
+    ------
+    ValueError
+        For what is no number of an iterate, or of the next.
+    """
+    since = dict(said.get("since", {}))
+    for name, number in since.items():
+        if name not in _COMPARED or type(number) is not int or not 0 <= number <= count:
+            raise ValueError(f"since says {name!r}: {number!r} of {count:,} iterates.")
+    return since

@@ -98,9 +98,9 @@ class Run(Stepping):
             "run.branch(number) goes on from one of its iterates beside it."
         )
 
-    def restore(self, iterates: list[Iterate], omega: Omega, status: Status, looks: int) -> None:
+    def restore(self, iterates: Iterates, omega: Omega, status: Status, looks: int) -> None:
         """Take up the state of a saved run, ``omega`` that of the kept iterate, from which it goes on."""
-        self.iterates, self.status, self.looks = Iterates(iterates), status, looks
+        self.iterates, self.status, self.looks = iterates, status, looks
         self.iterates[self.kept.number] = replace(self.kept, omega=omega)
         self._omega, self._names_checked = omega, True
 
@@ -131,13 +131,16 @@ class Run(Stepping):
 
     @property
     def kept(self) -> Iterate:
-        """The iterate whose hyper-parameters count: the last, or with early stopping the best on the test rows."""
+        """The iterate whose hyper-parameters count: the last, or with early stopping the best on the test rows.
+
+        Where `change` has brought another loss, only those that it has judged are compared.
+        """
         last = self._last()
         return last if self.recipe.early_stopping is None else self.iterates.best_stopping
 
     @property
     def best(self) -> Iterate:
-        """The iterate with the least F."""
+        """The iterate with the least F, since `change` last brought another loss or other hyper-penalties."""
         self._last()
         return self.iterates.best
 

@@ -26,7 +26,7 @@ FILES = ("recipe.json", "iterates.csv", "model.safetensors", START, "run.json")
 DAMAGE = (ValueError, KeyError, TypeError, OverflowError)
 """What a reader raises for a file that is none of its kind."""
 
-_SAID = ("status", "looks", "data", "message", "notes", "versions")
+_SAID = ("status", "looks", "since", "data", "message", "notes", "versions")
 _MOST_HEAD = 2**20
 _PARTS = tuple(field.name for field in fields(Recipe))
 

@@ -27,6 +27,7 @@ from .entry_names import EntryNames
 from .fingerprint import fingerprint, is_of, other_data, versions
 from .fitted import FittedModel
 from .iterate import SCALARS, Iterate, Status, read_field
+from .iterates import Iterates, read_since
 from .last_look import TestResult
 from .run import Run
 from .run_folder import DAMAGE, FILES, START, read_about, refuse_foreign
@@ -79,13 +80,15 @@ def about(run: Run) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``status``, ``looks``, ``message``, ``notes``; ``data``, the rows by ``name`` and ``sha256``; ``versions`` by
-        the name of the package. Of a run that was loaded without its rows it is what was saved.
+        ``status``, ``looks``, ``message``, ``notes``; ``since`` as in `Iterates`; ``data``, the rows by ``name`` and
+        ``sha256``; ``versions`` by the name of the package. Of a run that was loaded without its rows it is what was
+        saved.
     """
     if isinstance(run, _Record):
         return run.about
-    said: dict[str, Any] = {"status": run.status.value, "looks": run.looks, "data": fingerprint(run.data, run.recipe)}
-    return said | {"message": run.message, "notes": run.notes, "versions": versions()}
+    said: dict[str, Any] = {"status": run.status.value, "looks": run.looks, "since": run.iterates.since}
+    said |= {"data": fingerprint(run.data, run.recipe), "message": run.message}
+    return said | {"notes": run.notes, "versions": versions()}
 
 
 def classes_of(run: Run) -> tuple[Any, ...] | None:
@@ -113,7 +116,8 @@ def load_run(folder: Path, data: Data | None) -> Run:
     with suppress(OSError):  # in a folder that is read-only they are read from where they are
         put_in_place(folder, FILES)
     said = _read(folder, "run.json", read_about)
-    iterates = _read(folder, "iterates.csv", _iterates)
+    listed = _read(folder, "iterates.csv", _iterates)
+    iterates = _read(folder, "run.json", lambda _: Iterates(listed, read_since(said, len(listed))))
     recipe = _read(folder, "recipe.json", lambda path: Recipe.from_json(text_in(path)))
     model = _read(folder, "model.safetensors", FittedModel.load)
     if data is not None:

@@ -175,6 +175,8 @@ class Stepping:
         before, wanted = self.recipe, self.wanted  # read once: another thread may change it at any time
         anew = wanted != before
         problem = self._adopt(wanted)
+        with self.settled:
+            self.iterates.compare_anew(*_of_another_loss(before, wanted))
         method: Any = self.recipe.method
         memory = {} if self.memory is None else {"memory": self.memory()}
         if anew and memory:
@@ -283,3 +285,10 @@ def _taken_up(memory: Memory, before: Recipe, wanted: Recipe) -> dict[str, Memor
         return {}
     taken = wanted.method.takes_up(before.method, memory)
     return {"memory": taken} if taken else {}
+
+
+def _of_another_loss(before: Recipe, wanted: Recipe) -> tuple[str, ...]:
+    """Return the fields of iterates that cannot be compared with what they were under another recipe."""
+    if wanted.loss != before.loss:
+        return "objective", "stopping_loss"
+    return () if wanted.hyper_penalties == before.hyper_penalties else ("objective",)
