@@ -11,6 +11,7 @@ import pytest
 import lsat_explorer as lsat
 from checkpoints import always
 from test_methods import stopping_data
+from tuning import table
 
 
 @pytest.fixture(scope="module")
@@ -89,3 +90,43 @@ def test_a_number_that_no_iterate_has_is_refused(rough: lsat.Data, tmp_path: Pat
     del said["since"]  # as an older version has written it
     (tmp_path / "run.json").write_text(json.dumps(said))
     assert lsat.Run.load(tmp_path).kept.number > 0
+
+
+@pytest.fixture(scope="module")
+def stopped() -> lsat.Run:
+    recipe = lsat.Recipe(
+        loss=lsat.CrossEntropy(temperature=True), data_weights=lsat.LogWeights(), early_stopping=lsat.EarlyStopping(3)
+    )
+    return lsat.tune(recipe, lsat.datasets.digits(), progress=False)
+
+
+def test_the_numbers_that_are_shown_are_those_of_the_kept_iterate(stopped, tmp_path, command):
+    kept, last = stopped.kept, stopped.iterates[-1]
+    assert f"{kept.loss:.4f}" != f"{last.loss:.4f}"
+    named = f"loss {kept.loss:.4f} at iteration {kept.number}, which is kept"
+    expected = f"Run(stopped_early, {last.number} iterations, {named})"
+    assert repr(stopped) == expected
+    stopped.save(tmp_path)
+    assert repr(lsat.Run.load(tmp_path)) == expected
+    code, out, error = command("show", str(tmp_path))
+    assert code == 0, error
+    shown = table(out)
+    assert shown["kept"] == f"iteration {kept.number}, by early stopping"
+    assert shown["validation loss"].startswith(f"{kept.loss:.4f} ")
+    assert shown["validation error"] == f"{100 * kept.error:.1f} %"
+    assert shown["training loss"] == f"{kept.training_loss:.4f}"
+    assert shown["loss.log_temperature"] == f"{float(kept.omega['loss.log_temperature']):.4g}"
+    assert shown["iterations"].startswith(f"{last.number} (")
+
+
+def test_a_run_whose_last_iterate_is_kept_names_none(tmp_path, command):
+    run = lsat.tune(lsat.Recipe(method=lsat.LineSearch(max_iterations=2)), lsat.datasets.digits(), progress=False)
+    assert repr(run) == f"Run({run.status.value}, 2 iterations, loss {run.iterates[-1].loss:.4f})"
+    run.save(tmp_path)
+    assert "kept" not in table(command("show", str(tmp_path))[1])
+
+
+def test_a_report_says_that_test_rows_have_judged(stopped):
+    judged = "Early stopping has judged each iteration by the test rows; final rows have not been looked at by this"
+    assert judged in stopped.report().html
+    assert "The test rows have not been looked at" not in stopped.report().html

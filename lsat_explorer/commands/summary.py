@@ -38,7 +38,9 @@ def write_curves(run: Run, folder: Path) -> Path:
 
 
 def summary(run: Run, model: FittedModel, files: Mapping[str, Path], folder: Path) -> str:
-    """Return the run's last state as aligned lines: status, iterations, losses, error, time, hyper-parameters.
+    """Return what a run came to as aligned lines: status, iterations, losses, error, time, hyper-parameters.
+
+    Losses, error and hyper-parameters are those of the iterate that is kept, as the model is.
 
     Parameters
     ----------
@@ -52,19 +54,20 @@ def summary(run: Run, model: FittedModel, files: Mapping[str, Path], folder: Pat
         That of the run, for how to go on with it.
     """
     onward = f"To go on, `lsat-explorer tune --resume {folder}` with the same --data."
-    last = run.iterates[-1]
+    last, kept = run.iterates[-1], run.kept
     accepted = sum(iterate.accepted for iterate in run.iterates[1:])
     rejected = len(run.iterates) - 1 - accepted
     lines = [
         ("status", run.message.replace(IN_CODE, onward) if any(folder.glob("checkpoint*")) else run.message),
         ("iterations", f"{last.number} ({accepted} accepted, {rejected} rejected)"),
-        ("validation loss", f"{last.loss:.4f} (at the start {run.iterates[0].loss:.4f})"),
-        (f"{run.recipe.criterion.error_rows} error", _error(model, last.error)),
-        ("training loss", f"{last.training_loss:.4f}"),
+        *([("kept", f"iteration {kept.number}, by early stopping")] if kept.number != last.number else []),
+        ("validation loss", f"{kept.loss:.4f} (at the start {run.iterates[0].loss:.4f})"),
+        (f"{run.recipe.criterion.error_rows} error", _error(model, kept.error)),
+        ("training loss", f"{kept.training_loss:.4f}"),
         ("step size", number_text(last.step, ".3g")),
         ("stopping residual", "–" if isnan(last.residual) else number_text(last.residual, ".3g")),
         ("time", f"{last.seconds:.1f} s"),
-        *((name, _value(name, value)) for name, value in last.omega.items()),
+        *((name, _value(name, value)) for name, value in kept.omega.items()),
         *((name, str(path)) for name, path in files.items()),
     ]
     width = max(len(name) for name, _ in lines)

@@ -58,7 +58,6 @@ def story(run: Run) -> list[str]:
     kinds = classes_of(run) is not None
     steps = f"{count_text(len(run.iterates) - 1, 'iteration')} ({accepted:,} accepted, {rejected:,} rejected)"
     count = sum(value.numel() for name, value in kept.omega.items() if not _held(run, name))
-    looks = "not been looked at" if run.looks == 0 else f"been looked at {count_text(run.looks, 'time')}"
     sentences = [
         run.message,
         f"Hyper-parameters that are tuned: {count:,}. There were {steps}, in {run.iterates[-1].seconds:.1f} s.",
@@ -66,11 +65,19 @@ def story(run: Run) -> list[str]:
         f"{value_text(first.training_loss)} to {value_text(kept.training_loss)}.",
         f"The {_error_name(kinds, run.recipe.criterion.error_rows)} went from {_error(first.error, kinds)} to "
         f"{_error(kept.error, kinds)}.",
-        f"The test rows have {looks} by this run.",
+        _looks(run),
     ]
     if kept.number != run.iterates[-1].number:
         sentences.insert(2, f"Early stopping keeps iteration {kept.number:,}.")
     return sentences
+
+
+def _looks(run: Run) -> str:
+    """Return how often rows that decided nothing were looked at; with early stopping those of the test did decide."""
+    looks = "not been looked at" if run.looks == 0 else f"been looked at {count_text(run.looks, 'time')}"
+    if run.recipe.early_stopping is None:
+        return f"The test rows have {looks} by this run."
+    return f"Early stopping has judged each iteration by the test rows; final rows have {looks} by this run."
 
 
 def _error_name(kinds: bool, rows: str) -> str:

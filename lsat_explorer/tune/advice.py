@@ -85,7 +85,7 @@ def overfitting(run: Run) -> str:
 
     By `GCV` no row is judged without itself, and an error that rises may be all to the good.
     """
-    first, last, criterion = run.iterates[0], run.iterates[-1], run.recipe.criterion
+    first, last, criterion = run.iterates[0], run.kept, run.recipe.criterion
     judged = criterion.error_rows == "validation"
     if not (judged and last.loss < first.loss and last.error > first.error):
         return ""

@@ -88,8 +88,12 @@ class Run(Stepping):
         self._model: tuple[Omega, FittedModel] | None = None
 
     def __repr__(self) -> str:
-        last = f", loss {self.iterates[-1].loss:.4f}" if self.iterates else ""
-        return f"Run({self.status.value}, {counted(max(len(self.iterates) - 1, 0), 'iteration')}{last})"
+        count = counted(max(len(self.iterates) - 1, 0), "iteration")
+        if not self.iterates:
+            return f"Run({self.status.value}, {count})"
+        kept = self.kept
+        which = "" if kept.number == self.iterates[-1].number else f" at iteration {kept.number}, which is kept"
+        return f"Run({self.status.value}, {count}, loss {kept.loss:.4f}{which})"
 
     def __reduce__(self) -> NoReturn:
         """Refuse to be copied or pickled: two runs would write one history, and a pickle can run what it likes."""
