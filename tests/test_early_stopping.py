@@ -10,6 +10,7 @@ import pytest
 
 import lsat_explorer as lsat
 from checkpoints import always
+from lsat_explorer.model.choices import Method
 from test_methods import stopping_data
 from tuning import table
 
@@ -23,6 +24,7 @@ def rough() -> lsat.Data:
     return lsat.Data.from_arrays(X, y, validation=0.3, test=0.2, final=0.1)
 
 
+STOPS = lsat.EarlyStopping()
 HUBER = lsat.Recipe(
     loss=lsat.Huber(0.1),
     regularizer=lsat.Ridge(block="features", log_weight=4.0),
@@ -130,3 +132,11 @@ def test_a_report_says_that_test_rows_have_judged(stopped):
     judged = "Early stopping has judged each iteration by the test rows; final rows have not been looked at by this"
     assert judged in stopped.report().html
     assert "The test rows have not been looked at" not in stopped.report().html
+
+
+@pytest.mark.parametrize("method", [lsat.MultiStart(lsat.LineSearch(), starts=4), lsat.Grid()], ids=repr)
+def test_a_search_of_several_places_is_not_stopped_early(method: Method) -> None:
+    said = rf"Recipe: EarlyStopping\(\) ends a descent .*, and {type(method).__name__} searches several places: choose"
+    for recipe, other in ((HUBER, {"method": method}), (lsat.Recipe(method=method), {"early_stopping": STOPS})):
+        with pytest.raises(ValueError, match=said):
+            recipe.replace(**{"early_stopping": STOPS, **other})

@@ -22,7 +22,8 @@ class EarlyStopping(Piece):
     """End a run when the loss on the *test* rows has not fallen for ``patience`` accepted iterates.
 
     The iterate that did best on them is kept. They have then been used, so the data's ``final`` split, looked at once,
-    takes over the role of the test split.
+    takes over the role of the test split. Beside a method that searches several places, `MultiStart` or `Grid`, a
+    recipe refuses it: from one place to the next that loss rises for no reason of its own.
 
     Examples
     --------
@@ -88,6 +89,9 @@ class Method(Piece, ABC):
     ``tolerance`` is that of the stopping residual and ``max_iterations`` the most evaluations, None where a method has
     none.
     """
+
+    local = True
+    """Whether each accepted iterate follows from the one before, in one descent."""
 
     tolerance: Any
     max_iterations: Any

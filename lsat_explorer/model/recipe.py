@@ -62,7 +62,8 @@ class Recipe(Piece):
     Raises
     ------
     ValueError
-        For a piece of the wrong kind, named with what was expected.
+        For a piece of the wrong kind, named with what was expected, and for early stopping of a method that searches
+        several places.
 
     Examples
     --------
@@ -96,6 +97,12 @@ class Recipe(Piece):
                     f"{'an' if kind.__name__[0] in 'AEIOU' else 'a'} {kind.__name__}{' or None' if optional else ''}"
                 )
                 raise ValueError(f"Recipe: {name} is {told(value)}, expected {expected}{_instead(value, kind)}")
+        if self.early_stopping is not None and not self.method.local:
+            raise ValueError(
+                f"Recipe: {self.early_stopping!r} ends a descent whose loss on the test rows has risen, and "
+                f"{type(self.method).__name__} searches several places: choose a local method such as LBFGS(), or "
+                "leave early_stopping out."
+            )
         if not isinstance(self.hyper_penalties, Mapping):
             raise ValueError(f"Recipe: hyper_penalties is {told(self.hyper_penalties)}, expected a dict by name in ω.")
         for name, penalty in self.hyper_penalties.items():

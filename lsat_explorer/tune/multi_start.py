@@ -113,12 +113,14 @@ class MultiStart(Method):
     MultiStart(starts=4)
     """
 
+    local = False
+
     method: Method = field(default_factory=LBFGS)
     starts: int = 8
     spread: float = 4.0
 
     def __post_init__(self) -> None:
-        if not isinstance(self.method, Method) or isinstance(self.method, MultiStart | Grid):
+        if not isinstance(self.method, Method) or not self.method.local:
             raise ValueError(f"MultiStart: method is {self.method!r}, expected a local method such as LBFGS().")
         whole(self.starts, "MultiStart: starts")
         number(self.spread, "MultiStart: spread", low=0.0)
@@ -236,6 +238,7 @@ class Grid(Method):
     high: float = 4.0
     points: int = 21
 
+    local = False
     tolerance = None
 
     def __post_init__(self) -> None:
