@@ -41,7 +41,7 @@ def advice(run: Run, onward: str = IN_CODE) -> str:
     if run.status is Status.MAX_ITERATIONS:
         sentences.append(onward)
     if run.status is Status.NOT_FINITE and run.problem is not None:
-        outcome = run.problem.evaluate(last.omega).outcome
+        outcome = run.problem.holding(last.omega).evaluate(last.omega).outcome
         sentences.append(
             "The loss or its gradient is not a finite number." if outcome.ok else in_words(run.problem, outcome)
         )

@@ -184,7 +184,7 @@ class Problem:
         other.stopping = None if self.stopping is None else self.stopping.watched(check)
         return other
 
-    def _holding(self, omega: Omega) -> Problem:
+    def holding(self, omega: Omega) -> Problem:
         """Return the problem whose rows are formed with what ``omega`` says of entries that are not tuned."""
         if not other_than(omega, self._in_rows):
             return self
@@ -277,7 +277,7 @@ class Problem:
         them. One refinement in float64 undoes the rounding of float32 sums. Features and row weights that are not tuned
         count as they are in ``omega``: where the rows were formed with others, they are formed again.
         """
-        problem = self._holding(omega)
+        problem = self.holding(omega)
         problem = problem.precisely() if problem.precision is SINGLE else problem
         fit = Fit(tuple(range(len(problem.parts))), ()) if validation else problem.whole
         return refined(problem, omega, fit)
