@@ -31,6 +31,11 @@ class FakeRun:
         self._stop = threading.Event()
         self._wanted = self.recipe
 
+    @property
+    def kept(self) -> Iterate:
+        """The last iterate, for nothing ends this run early."""
+        return self.iterates[-1]
+
     def steps(self) -> Generator[Iterate, None, None]:
         """Yield iterates until one is final; broken off by its consumer, the run says that it was stopped."""
         try:

@@ -48,6 +48,17 @@ def test_the_table_tells_whose_the_error_is(criterion: Any, of: str, data: lsat.
     tuner.close()
 
 
+def test_the_table_shows_the_iterate_that_early_stopping_keeps() -> None:
+    loss, stops = lsat.CrossEntropy(temperature=True), lsat.EarlyStopping(3)
+    recipe = lsat.Recipe(loss=loss, data_weights=lsat.LogWeights(), early_stopping=stops)
+    for tuner in opened(lsat.datasets.digits(), recipe):
+        end(tuner)
+        kept, last = tuner.run.kept, tuner.run.iterates[-1]
+        assert kept.number < last.number
+        assert (rows(tuner, "loss"), rows(tuner, "error")) == ([kept.loss], [kept.error])
+        assert rows(tuner, "iterations") == [last.number]
+
+
 def test_a_run_that_was_computed_stays_when_it_is_restarted(tuner: LiveTuner) -> None:
     end(tuner)
     first = tuner.run

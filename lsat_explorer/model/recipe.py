@@ -39,7 +39,8 @@ class Recipe(Piece):
     data_weights : DataWeights or None
         Weights of training rows.
     loss : Loss or None
-        The true objective ψ. None: cross-entropy for classes, squared error for regression.
+        The true objective ψ. None: cross-entropy for classes, squared error for regression. Where the probabilities
+        of classes are to be used, give ``CrossEntropy(temperature=True)``: without, even sure ones stay small.
     hyper_penalties : dict of str to HyperPenalty
         r, by the name of an entry of ω. Names left out: log units are boxed to ±8 around their start.
     criterion : Criterion

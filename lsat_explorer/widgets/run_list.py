@@ -255,15 +255,15 @@ class RunList(Sequence[KeptRun]):
         return [self._row(kept, busy and kept is self._kept[-1]) for kept in reversed(self._kept)]
 
     def _row(self, kept: KeptRun, busy: bool) -> dict[str, Any]:
-        last = kept.run.iterates[-1] if kept.run.iterates else None
+        run, last = kept.run, kept.run.iterates[-1] if kept.run.iterates else None
         return {
             "run": kept.number,
             "name": kept.name,
             "note": kept.note,
             "differs": kept.words(self.first),
-            "loss": _finite(last.loss) if last else None,
-            "error": _finite(last.error) if last else None,
-            "error_rows": kept.run.recipe.criterion.error_rows,
+            "loss": _finite(run.kept.loss) if last else None,  # as its model has, where early stopping keeps another
+            "error": _finite(run.kept.error) if last else None,
+            "error_rows": run.recipe.criterion.error_rows,
             "iterations": last.number if last else 0,
             "seconds": kept.seconds,
             "busy": busy,
