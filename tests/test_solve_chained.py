@@ -47,7 +47,10 @@ def test_terms_that_share_what_they_are_computed_from_have_the_gradient_of_the_f
         return torch.linalg.solve(sum(w * A.mT @ A for A, _, w in made), sum(w * A.mT @ B for A, B, w in made))
 
     H = random(6, 3)
-    solve = lambda H: lsat.multi_objective(terms(H), solver=solver)  # noqa: E731
+
+    def solve(H: Tensor) -> Tensor:
+        return lsat.multi_objective(terms(H), solver=solver)
+
     for function in (solve, formula):
         assert gradcheck(function, (H,), atol=1e-6)
     direction = random(3, 1, seed=1).detach()
@@ -79,7 +82,9 @@ def test_constraints_from_the_matrix_have_the_gradient_of_the_formula(
         M = torch.cat([torch.cat([A.mT @ A, C.mT], 1), torch.cat([C, C.new_zeros(len(C), len(C))], 1)])
         return torch.linalg.solve(M, torch.cat([A.mT @ B, D]))
 
-    solve = lambda A, B: torch.cat(lsat.constrained_least_squares(A, B, *constraints(A, B), solver=solver))  # noqa: E731
+    def solve(A: Tensor, B: Tensor) -> Tensor:
+        return torch.cat(lsat.constrained_least_squares(A, B, *constraints(A, B), solver=solver))
+
     assert gradcheck(solve, (A, B), atol=1e-6)
     ours, expected = (torch.autograd.grad(f(A, B).square().sum(), (A, B)) for f in (solve, formula))
     for one, other in zip(ours, expected, strict=True):
