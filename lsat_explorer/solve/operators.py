@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 import torch
 from torch import Tensor
@@ -106,18 +106,17 @@ def refuse_chained(operators: Sequence[LinearOperator], others: Sequence[Tensor]
     if not given:
         return
     known = [*(p for operator in operators for p in operator.parameters()), *others]
-    for node in {get_gradient_edge(p).node for p in known if p.requires_grad}:
-        if not _before(node).isdisjoint(given):
-            raise ValueError(
-                "parameters() of a LinearOperator lists a tensor from which another one of the same solve is computed, "
-                "and its gradient would count twice: let the operator use and list a clone() of the first."
-            )
+    if not _before({get_gradient_edge(p).node for p in known if p.requires_grad}).isdisjoint(given):
+        raise ValueError(
+            "parameters() of a LinearOperator lists a tensor from which another one of the same solve is computed, "
+            "and its gradient would count twice: let the operator use and list a clone() of the first."
+        )
 
 
-def _before(node: Node) -> set[Node]:
-    """Return the nodes of the graph from which a node is computed."""
+def _before(nodes: Iterable[Node]) -> set[Node]:
+    """Return the nodes of the graph from which any of some is computed."""
     found: set[Node] = set()
-    ahead = [node]
+    ahead = list(nodes)
     while ahead:
         for before, _ in ahead.pop().next_functions:
             if before is not None and before not in found:

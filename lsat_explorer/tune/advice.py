@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from ..model.choices import Method
 from ..model.piece import within
 from .column_names import in_words
 from .iterate import Iterate, Status
@@ -193,7 +192,7 @@ def notes(problem: Problem, last: Iterate) -> list[str]:
     if idle:
         found.append(
             f"The loss no longer depends on the weight of {' and '.join(idle)}: without, it is the same to five digits."
-            + (" Other starts may find better: MultiStart()." if _local(problem.recipe.method) else "")
+            + (" Other starts may find better: MultiStart()." if problem.recipe.method.local else "")
         )
     found += [_dead(problem, last, name) for name in problem.tuned if name.startswith("featurizer.")]
     ends = [_short(name) for name in problem.tuned if _at_an_end(problem, last, name)]
@@ -204,11 +203,6 @@ def notes(problem: Problem, last: Iterate) -> list[str]:
     if problem.recipe.early_stopping is not None and problem.data.final is None:
         found.append("Early stopping has used the test rows: for an honest last look give the data a final split.")
     return [told for told in found if told]
-
-
-def _local(method: Method) -> bool:
-    """Whether a method looks about one start only."""
-    return not isinstance(method, MultiStart | Grid)
 
 
 def _at_an_end(problem: Problem, last: Iterate, name: str) -> bool:
