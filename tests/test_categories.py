@@ -10,7 +10,7 @@ import pytest
 
 import lsat_explorer as lsat
 from lsat_explorer.data import datasets
-from lsat_explorer.data.categories import in_order
+from lsat_explorer.data.by_name import in_order
 
 RANDOM = np.random.default_rng(0)
 N = 300
@@ -112,7 +112,7 @@ def test_codes_that_are_called_categories_keep_their_zeros(tmp_path):
     rows = codes.set_index("id").loc[list(data.train.rows), ["price", "city"]]
     expected = model.decision_function(data.train.inputs)
     np.testing.assert_array_equal(model.decision_function(rows), expected)
-    with pytest.raises(ValueError, match="X has '001' at row 0, column 'price', which no row"):
+    with pytest.raises(ValueError, match="X has '001' at row 'house 4', column 'price', which no row"):
         model.predict(rows.assign(price="001"))
     assert read(tmp_path, codes, "price", categories="price").classes == ("00", "01", "1")
 
@@ -163,6 +163,8 @@ def test_a_text_that_the_model_does_not_know_and_a_missing_one_are_refused_by_th
     rows = TABLE[["price", "city"]]
     with pytest.raises(ValueError, match=r"X has 'Paris' at row 3, column 'city', .* one of 'Bern', 'Oslo', 'Rome'"):
         model.predict(rows.assign(city=rows.city.where(rows.index != 3, "Paris")))
+    with pytest.raises(ValueError, match=r"X has 'Paris' at row 'house 3', column 'city'"):
+        model.predict(rows.assign(city=rows.city.where(rows.index != 3, "Paris")).set_axis(TABLE["id"]))
     with pytest.raises(ValueError, match=r"X holds nan in row 3, column 'city=Bern'"):
         model.predict(rows.assign(city=rows.city.where(rows.index != 3, None)))
     own = r": give the columns 'price', 'city' by name\."

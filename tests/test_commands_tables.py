@@ -195,6 +195,7 @@ def test_predict_without_names_of_rows_counts_them_and_without_probabilities_giv
     ("words", "sentence"),
     [
         (["run", "--data", "c.csv", *READ], "has the unknown column 'churn', to leave out by --drop churn"),
+        (["run", "--data", "c.csv", "--index", "id"], "'note', 'churn', to leave out by --drop note --drop churn"),
         (["run", "--data", "c.csv", "--drop", "age", *READ], "lacks column 'age'"),
         (["run", "--data", "none.csv"], "there is no file none.csv"),
         (["run", "--data", "c.csv", "--index", "di"], "c.csv has no column 'di' for --index"),
@@ -307,7 +308,7 @@ def test_predict_takes_no_table_for_its_first_line_and_no_column_for_another(com
     for file in ("headless.csv", "other.csv"):
         code, out, error = command("predict", "two.safetensors", "--data", file)
         assert (code, out) == (2, "")
-        assert "X lacks column 'age': give the columns 'age', 'income' by name." in error
+        assert "X lacks columns 'age', 'income': give the columns 'age', 'income' by name." in error
     Path("long.csv").write_text("age,income\n1,50,0.5\n2,60,1.5\n")
     code, out, error = command("predict", "two.safetensors", "--data", "long.csv")
     assert (code, out) == (2, "")

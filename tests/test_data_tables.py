@@ -160,3 +160,16 @@ def test_categories_keep_the_order_that_the_user_gave_them(labels):
 def test_columns_of_one_name_are_told_apart_by_their_places():
     twice = X.set_axis(["age", "age", "width"], axis=1)
     assert lsat.Data.from_arrays(twice, LABELS).feature_names == ("age", "age", "width")
+
+
+def test_a_target_named_twice_is_refused(tmp_path):
+    table = pd.DataFrame(np.random.default_rng(0).normal(size=(20, 3)), columns=["a", "y", "z"])
+    table.to_csv(tmp_path / "t.csv", index=False)
+    table.to_parquet(tmp_path / "t.parquet")
+    for read in (
+        lambda: lsat.datasets.from_csv(tmp_path / "t.csv", ["y", "y"], progress=False, cache=False),
+        lambda: lsat.datasets.from_parquet(tmp_path / "t.parquet", ["y", "z", "y"], progress=False),
+        lambda: lsat.Data.from_rows(tmp_path / "t.parquet", tmp_path / "t.parquet", target=["y", "y"]),
+    ):
+        with pytest.raises(ValueError, match="target= names 'y' twice, expected each column once; leave one out"):
+            read()

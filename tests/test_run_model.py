@@ -67,8 +67,36 @@ def test_columns_of_a_data_frame_are_taken_by_name():
     assert np.array_equal(model.predict(pandas.DataFrame(X.to_numpy())), expected)
     with pytest.raises(ValueError, match="lacks column 'age'"):
         model.predict(X[["sqm", "rooms"]])
+    with pytest.raises(ValueError, match=r"lacks columns 'sqm', 'age': give"):
+        model.predict(X[["rooms"]])
     with pytest.raises(ValueError, match="unknown column 'storey'"):
         model.predict(X.assign(storey=1))
+    both = r"unknown columns 'storey', 'lift', to leave out by X.drop\(columns=\['storey', 'lift'\]\)"
+    with pytest.raises(ValueError, match=both):
+        model.predict(X.assign(storey=1, lift=0))
+
+
+def test_rows_that_are_refused_are_named_as_the_frame_names_them():
+    X = pandas.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), columns=["sqm", "age"])
+    model = lsat.tune(lsat.Recipe(method=QUICK), lsat.Data.from_arrays(X, X["sqm"]), progress=False).model
+    named = X.set_axis([f"house {row}" for row in range(60)])
+    for entry, place in ((np.nan, "in row 'house 3', column 'age'"), (1e200, "at row 'house 3', column 1")):
+        bad = named.assign(age=X["age"].where(X.index != 3, entry).to_numpy())
+        with pytest.raises(ValueError, match=place):
+            model.predict(bad)
+        with pytest.raises(ValueError, match=place.replace("'house 3'", "3")):
+            model.predict(bad.to_numpy())
+
+
+def test_a_lazy_frame_is_worked_out_once():
+    X = polars.DataFrame(np.random.default_rng(0).normal(size=(60, 2)), schema=["sqm", "age"])
+    worked_out = []
+    lazy = X.lazy().map_batches(lambda frame: worked_out.append(1) or frame)
+    data = lsat.Data.from_arrays(lazy, X["sqm"])
+    assert worked_out == [1]
+    model = lsat.tune(lsat.Recipe(method=QUICK), data, progress=False).model
+    assert np.array_equal(model.predict(lazy), model.predict(X))
+    assert worked_out == [1, 1]
 
 
 def test_labels_that_are_tuples_are_columns_of_the_coefficients():
@@ -87,7 +115,7 @@ def test_columns_of_which_no_name_is_known_are_refused_as_one_wrong_name_is(name
     model = lsat.tune(lsat.Recipe(method=QUICK), lsat.Data.from_arrays(X, X["Age"]), progress=False).model
     other = X.set_axis(names, axis=1)
     for given in (other, polars.from_pandas(other.rename(columns=str))):
-        with pytest.raises(ValueError, match=r"X lacks column 'Age': give the columns 'Age', 'Rooms' by name\."):
+        with pytest.raises(ValueError, match=r"X lacks columns 'Age', 'Rooms': give the columns 'Age', 'Rooms' by "):
             model.predict(given)
     for unnamed in (pandas.DataFrame(X.to_numpy()), polars.from_numpy(X.to_numpy())):
         np.testing.assert_array_equal(model.predict(unnamed), model.predict(X))

@@ -12,7 +12,7 @@ import lsat_explorer as lsat
 from lsat_explorer.commands.errors import user_input
 from lsat_explorer.commands.output import say, shows_progress, to_output
 from lsat_explorer.commands.source import add_table_arguments, told_as_options
-from lsat_explorer.data.categories import coded_columns
+from lsat_explorer.data.by_name import coded_columns
 from lsat_explorer.data.from_files import frame_in
 from lsat_explorer.data.whole_file import file_to_write, whole_file
 from lsat_explorer.tune.fitted import FittedModel

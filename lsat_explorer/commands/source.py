@@ -106,7 +106,8 @@ def _load(args: argparse.Namespace) -> Data:
     given = {name: getattr(args, name) for name in ("target", *MNIST_ONLY, *PARQUET_ONLY, *TABLE_ONLY)}
     chosen = {name: value for name, value in given.items() if value is not None}
     if "target" in chosen:
-        chosen["target"] = _one_or_several(chosen["target"])
+        targets = chosen["target"]  # as one names them in Python, so that what was read is in the same cache
+        chosen["target"] = targets[0] if len(targets) == 1 else targets
     if _is_parquet(args.data):
         _refuse(chosen, MNIST_ONLY, "a folder of MNIST")
         divided = "validation" not in chosen and any(name in chosen for name in TABLE_ONLY)
@@ -142,20 +143,12 @@ def _load(args: argparse.Namespace) -> Data:
     return datasets.digits(seed=args.seed)
 
 
-def _one_or_several(targets: list[str]) -> str | list[str]:
-    """Return the targets as one names them in Python, so that what was read is in the same cache."""
-    twice = next((name for name in targets if targets.count(name) > 1), None)
-    if twice is not None:
-        raise ValueError(f"--target names {twice!r} twice, expected each column once; leave one out.")
-    return targets[0] if len(targets) == 1 else targets
-
-
 _LACKING = {
     "target": "column to predict",
     "validation": "Parquet with the rows to validate, or have --seed divide the rows, by --missing refuse",
 }
 _TEXT = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*\""""
-_LEFT_OUT = re.compile(rf"X\.drop\(columns=\[({_TEXT})\]\)")
+_LEFT_OUT = re.compile(rf"X\.drop\(columns=(\[(?:{_TEXT})(?:, (?:{_TEXT}))*\])\)")
 _OPTION = re.compile(rf"\b({'|'.join(('target', *TABLE_ONLY))})=(?:\[({_TEXT})\]|({_TEXT})|(?=[\s,;.]|$))")
 
 
@@ -171,8 +164,12 @@ def told_as_options() -> Iterator[None]:
     try:
         yield
     except ValueError as error:
-        words = _LEFT_OUT.sub(lambda found: f"--drop {shlex.quote(ast.literal_eval(found[1]))}", str(error))
+        words = _LEFT_OUT.sub(lambda found: _dropped(ast.literal_eval(found[1])), str(error))
         raise ValueError(_OPTION.sub(_as_option, words)) from error
+
+
+def _dropped(columns: list[str]) -> str:
+    return " ".join(f"--drop {shlex.quote(column)}" for column in columns)
 
 
 def _as_option(found: re.Match[str]) -> str:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["categories_of", "column_of", "frame_of", "index_of", "numbered", "rows_at"]
+__all__ = ["categories_of", "collected", "column_of", "frame_of", "index_of", "numbered", "rows_at"]
 
 
 def frame_of(table: Any) -> tuple[tuple[str, ...], np.ndarray] | None:
@@ -93,6 +93,14 @@ def column_of(values: Any) -> tuple[np.ndarray, tuple[Any, ...] | None] | None:
     if isinstance(found, nw.Series):
         return np.asarray(found.to_numpy()), categories
     return None if categories is None else (np.asarray(values), categories)
+
+
+def collected(table: Any) -> Any:
+    """Return a lazy frame as one that holds its rows, worked out once; anything else as it is."""
+    import narwhals as nw
+
+    found = nw.from_native(table, allow_series=True, pass_through=True) if hasattr(table, "collect") else table
+    return found.collect().to_native() if isinstance(found, nw.LazyFrame) else table
 
 
 def index_of(table: Any) -> Any:

@@ -15,7 +15,7 @@ from lsat_explorer.data.tables import shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Rows", "check_columns", "names_in", "other_separator", "rows_of_frame", "targets_of"]
+__all__ = ["Rows", "check_columns", "names_in", "other_separator", "rows_of_frame", "target_names", "targets_of"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -46,12 +46,27 @@ def targets_of(target: str | Sequence[str], columns: Sequence[str], where: str) 
     Raises
     ------
     ValueError
-        When one is not, or there is none; the sentence names the columns that are.
+        When one is not, or is named twice, or there is none; the sentence names the columns that are.
+    """
+    targets = target_names(target)
+    check_columns(targets, columns, where, "target")
+    return targets
+
+
+def target_names(target: Any) -> list[str]:
+    """Return the name of the target column, or of several, as a list.
+
+    Raises
+    ------
+    ValueError
+        When there is none, or one is named twice.
     """
     targets = names_in(target, "target")
     if not targets:
         raise ValueError(f"target is {shown(target)}, expected the name of a column; name the one to predict")
-    check_columns(targets, columns, where, "target")
+    twice = next((name for name in targets if targets.count(name) > 1), None)
+    if twice is not None:
+        raise ValueError(f"target= names {shown(twice)} twice, expected each column once; leave one out")
     return targets
 
 

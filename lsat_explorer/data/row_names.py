@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["mask_told", "place_of"]
+__all__ = ["mask_told", "place_of", "row_names"]
 
 
 def place_of(value: Any, places: Mapping[Any, int]) -> int | None:
@@ -39,3 +39,10 @@ def mask_told(given: Any) -> str:
     if not isinstance(values, list | tuple) or not values or not all(isinstance(v, bool | np.bool_) for v in values):
         return ""
     return f"a mask of {len(values):,} true and false"
+
+
+def row_names(X: Any, rows: int) -> np.ndarray:
+    """Return the user's name of each row (N,): the index of a frame or series, or 0 … N − 1."""
+    index = getattr(X, "index", None)
+    names = np.arange(rows) if index is None or callable(index) else np.asarray(index)
+    return names if len(names) == rows else np.arange(rows)

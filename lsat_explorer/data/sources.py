@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lsat_explorer.data.frames import target_names
 from lsat_explorer.data.on_disk import PASS_BYTES, RowsOnDisk
 from lsat_explorer.data.on_workers import Partitions, is_dask
 from lsat_explorer.data.parquet import batches, frame_of, open_parquet
@@ -152,7 +153,7 @@ def _parquet(path: Path, target: str | Sequence[str] | None, word: str) -> Sourc
         raise ValueError(f"{word} rows are {path}, which says nothing of y; pass (X, y)")
     if target is None:
         raise ValueError(f"{word} rows are {path} and no target is given; name the column of y: target='label'")
-    targets = [target] if isinstance(target, str) else list(target)
+    targets = target_names(target)
     parts = sorted(path.glob("*.parquet")) if path.is_dir() else [path]
     if not parts or not parts[0].exists():
         raise ValueError(f"there is no Parquet at {path} for the {word} rows; give a file, or a folder of *.parquet")

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from lsat_explorer.data.as_numbers import as_numbers, encoding, is_number, refuse_categories
-from lsat_explorer.data.foreign import column_of, frame_of, index_of, rows_at
+from lsat_explorer.data.foreign import collected, column_of, frame_of, index_of, rows_at
 
 __all__ = [
     "LARGEST",
@@ -90,7 +90,7 @@ def read_table(X: Any, y: Any, *, rows: Any = None, image_shape: Sequence[int] |
     ValueError
         When shapes, lengths or types do not fit; the sentence names the split.
     """
-    prefix = f"{split} " if split else ""
+    prefix, X, y = f"{split} " if split else "", collected(X), collected(y)
     inputs, names = read_inputs(X, f"{prefix}X", image_shape)
     outcome = read_column(y, f"{prefix}y")
     if len(outcome.values) != len(inputs):

@@ -14,6 +14,7 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ..data.as_numbers import refuse_categories
 from ..data.data import Data
 from ..data.labels import Task
+from ..data.row_names import row_names
 from ..data.sparse_rows import check_entries, read_sparse
 from ..data.tables import check_finite, default_names
 from ..model.recipe import Recipe
@@ -24,7 +25,7 @@ from ..tune.run import Run
 from .counted import counted, refuse_held_out
 from .linear import affine
 from .page import below_the_diagram, told
-from .reading import explained, explained_weights, readable, row_names, seed_of
+from .reading import explained, explained_weights, readable, seed_of
 from .usual import SHARE, divided, relative, usual_recipe, usual_regularizer
 
 __all__ = ["TunedLeastSquares"]

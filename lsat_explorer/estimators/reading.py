@@ -11,10 +11,11 @@ import torch
 from sklearn.utils import check_random_state
 
 from ..data.labels import Encoder
+from ..data.row_names import row_names
 from ..data.sparse_rows import check_entries, read_sparse
 from ..data.tables import check_finite, numbers, plain, read_column, read_inputs, shown
 
-__all__ = ["explained", "explained_weights", "readable", "row_names", "seed_of"]
+__all__ = ["explained", "explained_weights", "readable", "seed_of"]
 
 
 @contextmanager
@@ -124,13 +125,6 @@ def readable(X: Any, what: str = "X") -> Any:
     if columns is None or not hasattr(X, "set_axis") or len({isinstance(name, str) for name in columns}) < 2:
         return X
     return X.set_axis([str(name) for name in columns], axis="columns")
-
-
-def row_names(X: Any, rows: int) -> np.ndarray:
-    """Return the user's name of each row (N,): the index of a frame or series, or 0 … N − 1."""
-    index = getattr(X, "index", None)
-    names = np.arange(rows) if index is None or callable(index) else np.asarray(index)
-    return names if len(names) == rows else np.arange(rows)
 
 
 def seed_of(random_state: Any) -> int:

@@ -13,11 +13,12 @@ import torch
 from torch import Tensor
 
 from ..data.as_numbers import refuse_categories
-from ..data.categories import coded_columns, in_order
-from ..data.foreign import frame_of, numbered
+from ..data.by_name import coded_columns, in_order
+from ..data.foreign import collected, frame_of, numbered
+from ..data.row_names import row_names
 from ..data.safe_file import refuse_path, write_tensors
 from ..data.sparse_rows import RowsSparse, check_entries, read_sparse
-from ..data.tables import check_finite, fitting, numbers, plain
+from ..data.tables import check_finite, fitting, numbers, plain, shown
 from ..data.whole_file import whole_file
 from ..engines.devices import resolve_device
 from ..engines.sparse import outputs
@@ -154,8 +155,12 @@ class FittedModel:
         return torch.softmax(self.loss.scores(torch.from_numpy(self.decision_function(X)), omega), 1).numpy()
 
     def _inputs(self, X: Any) -> Tensor:
+        X = collected(X)
         frame = frame_of(X)
-        array = plain(X, "X") if frame is None else in_order(*frame, self.feature_names, unnamed=numbered(X))
+        if frame is None:
+            array = plain(X, "X")
+        else:
+            array = in_order(*frame, self.feature_names, unnamed=numbered(X), rows=row_names(X, len(frame[1])))
         refuse_categories(X, "X", coded_columns(self.feature_names))
         self._check_width(array)
         if array.dtype.kind not in "biufOU":
@@ -167,11 +172,12 @@ class FittedModel:
         fits = fitting(rows)
         if not fits.all():
             row, column = np.argwhere(~fits)[0]
+            name = row_names(X, len(rows))[[row]]
             if np.isfinite(rows[row, column]):  # so large that features of it may be none
-                check_finite(rows[[row]], "X", np.array([row]), self.feature_names)
+                check_finite(rows[[row]], "X", name, self.feature_names)
             raise ValueError(
-                f"X holds {rows[row, column]} in row {row}, column {self.feature_names[column]!r}, expected finite "
-                "numbers: fill it in, or leave out the row."
+                f"X holds {rows[row, column]} in row {shown(name[0])}, column {self.feature_names[column]!r}, expected "
+                "finite numbers: fill it in, or leave out the row."
             )
         return torch.from_numpy(rows)
 
