@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -12,7 +13,7 @@ from scipy import sparse
 
 import lsat_explorer as lsat
 from browsing import FakeRun, sent, shown, table, weighed
-from lsat_explorer.widgets import WeightBrowser
+from lsat_explorer.widgets import WeightBrowser, row_fits, weight_browser
 from lsat_explorer.widgets.rows import order_of, order_text
 
 
@@ -117,6 +118,35 @@ def test_a_cell_of_the_confusion_matrix_filters_on_both_sides(tuned: lsat.Run) -
     browser.confusion = None
     assert sent(browser, "_cell")["_cell"] == []
     assert shown(browser)["total"] == len(given)
+
+
+def test_a_picture_is_titled_by_the_rows_that_are_in_it(tuned: lsat.Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    titles, go_on, predicted = [], threading.Event(), row_fits.fit_of
+    monkeypatch.setattr(weight_browser, "still", lambda *shown: titles.append(shown[-1]) or b"")
+    monkeypatch.setattr(row_fits, "fit_of", lambda *asked: go_on.wait(60) and predicted(*asked))
+    browser = WeightBrowser(tuned, order="row", confusion=(8, 1))
+    browser.picture()
+    assert shown(browser)["total"] == len(tuned.data.train)
+    go_on.set()
+    browser.wait()
+    browser.picture()
+    assert shown(browser)["total"] < len(tuned.data.train)
+    browser.label = 8
+    browser.picture()
+    browser.confusion = None
+    browser.order = "-loss"
+    browser.wait()
+    browser.picture()
+    browser.order = "heaviest"
+    browser.picture()
+    browser.close()
+    assert [title.partition(" · ")[0] for title in titles] == [
+        "Rows by row, first to last",
+        "Rows of class 8 predicted as 1 by row, first to last",
+        "Rows of class 8 predicted as 1 by row, first to last",
+        "Rows of class 8 by loss, largest first",
+        "Heaviest rows of class 8",
+    ]
 
 
 def test_the_row_that_is_looked_at_is_large_and_predicted(tuned: lsat.Run) -> None:

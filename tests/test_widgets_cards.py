@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import math
 import re
+from functools import partial
 from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import lsat_explorer as lsat
 from lsat_explorer.model.prepared import Featurizer
@@ -16,7 +18,7 @@ from lsat_explorer.model.regularizers import Regularizer
 from lsat_explorer.widgets import Explorer
 from lsat_explorer.widgets.base import static
 from lsat_explorer.widgets.cards import TABS, cards, graph_picture
-from lsat_explorer.widgets.facts import difference, extremes
+from lsat_explorer.widgets.facts import difference, extremes, known
 from pieces import examples
 
 
@@ -32,6 +34,23 @@ def test_cards_say_what_is_tuned(recipe: lsat.Recipe, data: lsat.Data) -> None:
     now = cards(recipe, problem.init(), {"pixels": 64})
     assert now["Weights"][0].facts[0] == ("weight e²ω", "1 to 1")
     assert ("columns", "64") in now["Features"][0].facts
+
+
+def test_a_module_is_tuned_where_it_froze_no_parameter_of_its_own(data: lsat.Data) -> None:
+    def made(d: int, freeze: bool) -> torch.nn.Module:
+        return torch.nn.Sequential(torch.nn.Linear(d, 3)).requires_grad_(not freeze)
+
+    for name, freeze in (("cards, tuned", False), ("cards, frozen", True)):
+        lsat.register_module(name, partial(made, freeze=freeze))
+        recipe = lsat.Recipe(featurizer=lsat.FromModule(name), regularizer=lsat.Ridge())
+        run = lsat.Run(recipe, data)
+        assert cards(recipe, *known(run, recipe))["Features"][0].tuned is None
+        next(run.steps())
+        assert cards(recipe, *known(run, recipe))["Features"][0].tuned is not freeze
+    freed = recipe.replace(hyper_penalties={"featurizer.0.weight": lsat.SumSquares(1.0)})
+    run = lsat.Run(freed, data)
+    next(run.steps())
+    assert cards(freed, *known(run, freed))["Features"][0].tuned is True
 
 
 @pytest.mark.parametrize("piece", [*examples(Featurizer), *examples(Regularizer)], ids=lambda piece: repr(piece)[:60])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import lru_cache
 from math import cos, exp, isqrt, pi, sin
@@ -59,7 +59,12 @@ class Card:
     start: float | None = None
 
 
-def cards(recipe: Recipe, omega: Omega | None = None, widths: Mapping[str, int] | None = None) -> dict[str, list[Card]]:
+def cards(
+    recipe: Recipe,
+    omega: Omega | None = None,
+    widths: Mapping[str, int] | None = None,
+    held: Collection[str] = (),
+) -> dict[str, list[Card]]:
     """Return the cards of each tab.
 
     Parameters
@@ -70,6 +75,8 @@ def cards(recipe: Recipe, omega: Omega | None = None, widths: Mapping[str, int] 
         Present hyper-parameters; before the features are prepared only what the recipe itself says is known.
     widths : mapping of str to int, optional
         Number of features of each block, once they are prepared.
+    held : collection of str
+        Names of ω that are not tuned and of which the recipe says nothing: the parameters that a module froze.
 
     Examples
     --------
@@ -77,7 +84,7 @@ def cards(recipe: Recipe, omega: Omega | None = None, widths: Mapping[str, int] 
     ['features', 'one']
     """
     known = omega or {}
-    penalties = recipe.hyper_penalties
+    penalties = dict.fromkeys(held, Frozen()) | recipe.hyper_penalties
     features = [
         _card(name, piece, f"featurizer.{name}" if name else "featurizer", known, penalties, _width(name, widths))
         for name, piece in _members(recipe.featurizer)
@@ -144,7 +151,8 @@ def _card(
     block = None if features else getattr(piece, "block", None)
     kind = type(piece).__name__ + (f" · {block}" if block else "")
     values = _values(piece, prefix, omega)
-    names = [f"{prefix}.{local}" for local in values]
+    inner = [name for name in within(prefix, omega) if "." in name]  # parameters of a module
+    names = [f"{prefix}.{local}" for local in [*values, *inner]]
     tuned = any(not isinstance(penalties.get(full), Frozen) for full in names) if names else None
     facts = [(_QUANTITIES.get(local, (local,))[0], text) for local, text in values.items()]
     facts += extra

@@ -171,7 +171,7 @@ def tolerance(recipe: Recipe) -> float | None:
     return getattr(recipe.method, "tolerance", None)
 
 
-def known(run: Any, recipe: Recipe) -> tuple[Omega | None, dict[str, int] | None]:
+def known(run: Any, recipe: Recipe) -> tuple[Omega | None, dict[str, int] | None, list[str]]:
     """Return what the cards of a recipe, that of a run or one for the next, can tell of where the run stands.
 
     Returns
@@ -180,11 +180,14 @@ def known(run: Any, recipe: Recipe) -> tuple[Omega | None, dict[str, int] | None
         See `still_told`; None before the first iterate.
     widths : dict of str to int or None
         The number of columns of each block, once they are known.
+    held : list of str
+        Names of ω that are not tuned though the recipe does not say so.
     """
     omega = still_told(run.recipe, run.omega, recipe) if run.iterates else None
     if run.problem is None or run.recipe.featurizer != recipe.featurizer:
-        return omega, None
-    return omega, {name: columns.stop - columns.start for name, columns in run.problem.columns.items()}
+        return omega, None, []
+    held = [name for name in run.problem.init() if name not in {*run.problem.tuned, *run.recipe.hyper_penalties}]
+    return omega, {name: columns.stop - columns.start for name, columns in run.problem.columns.items()}, held
 
 
 def difference(old: Recipe, new: Recipe) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
@@ -118,9 +118,17 @@ class RecipePanel(OnlyKnown, OwnLayout, ipywidgets.VBox):
         with self.tabs.hold_sync():
             self.tabs.tab, self.tabs.editing = tab, True
 
-    def show(self, recipe: Recipe, omega: Omega | None, widths: Mapping[str, int] | None, *, of: str = "") -> None:
+    def show(
+        self,
+        recipe: Recipe,
+        omega: Omega | None,
+        widths: Mapping[str, int] | None,
+        held: Collection[str] = (),
+        *,
+        of: str = "",
+    ) -> None:
         """Show another recipe, that of a run of this name, to be read, or other present values of ω."""
-        found = cards(recipe, omega, widths)
+        found = cards(recipe, omega, widths, held)
         drawn = [(tab, card) for tab, some in found.items() for card in some if card.picture]
         with self.tabs.hold_sync():
             self.tabs.problem = misfit(recipe)

@@ -52,11 +52,16 @@ class RowPage(RowParts, RowVerdicts):
 
     def _keep(self) -> Kept:
         others = None if self.verdict == "all" else passing(self._tiles.names, self._decided, self.verdict)
-        predictions = self._told.predictions
-        if self._cell and predictions is not None:  # a cell of the confusion matrix is one once there are predictions
-            inside = in_cell(self._tiles.codes, predictions.codes, (self._cell[0], self._cell[1]))
+        predictions, cell = self._told.predictions, self._shown_cell
+        if cell and predictions is not None:
+            inside = in_cell(self._tiles.codes, predictions.codes, (cell[0], cell[1]))
             others = inside if others is None else others & inside
         return self._weights.kept(self.weights, self._class, others)
+
+    @property
+    def _shown_cell(self) -> list[int]:
+        """The cell of the confusion matrix whose rows are shown: none, as long as there are no predictions."""
+        return self._cell if self._told.predictions is not None else []
 
     @property
     def _shown_order(self) -> Order:

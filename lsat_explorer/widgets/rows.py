@@ -122,20 +122,22 @@ class Page:
     total: int
 
 
-def order_text(order: Order, given: str = "label") -> str:
-    """Return an order as the heading of its rows; ``given`` is what the data say of a row.
+def order_text(order: Order, given: str = "label", of: str = "") -> str:
+    """Return an order as the heading of its rows; ``given`` is what the data say of a row, ``of`` which rows they are.
 
     Examples
     --------
     >>> order_text(ORDERS["heaviest"]), order_text(ORDERS["-loss"])
     ('Heaviest rows', 'Rows by loss, largest first')
+    >>> order_text(ORDERS["-loss"], of=" of class 8")
+    'Rows of class 8 by loss, largest first'
     """
     if order.column == "weight":
-        return "Heaviest rows" if order.falling else "Lightest rows"
+        return ("Heaviest rows" if order.falling else "Lightest rows") + of
     name = {"label": given, "predicted": f"predicted {given}"}.get(order.column, order.column.removeprefix(FEATURE))
     sizes = dict.fromkeys(("loss", *EXPLAINED), ("smallest first", "largest first"))
     ends = sizes | {"row": ("first to last", "last to first")}
-    return f"Rows by {short(name, 40)}, {ends.get(order.column, ('rising', 'falling'))[order.falling]}"
+    return f"Rows{of} by {short(name, 40)}, {ends.get(order.column, ('rising', 'falling'))[order.falling]}"
 
 
 def page_of(keys: ArrayLike, number: int, size: int, *, falling: bool = False, keep: ArrayLike | None = None) -> Page:

@@ -264,10 +264,12 @@ class WeightBrowser(Shown, RowPage):
     def picture(self) -> bytes:
         """Return the first rows of the page as a PNG, with the range of the weights."""
         by_weight, given = self._shown_order.column == "weight", "label" if self._tiles.classes else "target"
-        which = order_text(self._shown_order, given) if self._tuned() or not by_weight else "Rows"
-        which += f" of class {name_of(self.label, 30)}" if self._class >= 0 else ""
-        if self.confusion is not None:
-            which += " of class {}, predicted as {}".format(*(name_of(label, 30) for label in self.confusion))
+        of = f" of class {name_of(self.label, 30)}" if self._class >= 0 else ""
+        if self._shown_cell:
+            true, predicted = (name_of(self._tiles.classes[code], 30) for code in self._shown_cell)
+            of = f"{of} and" if of and self._class != self._shown_cell[0] else ""
+            of += f" of class {true} predicted as {predicted}"
+        which = order_text(self._shown_order, given, of) if self._tuned() or not by_weight else f"Rows{of}"
         return still(self._tiles, self._present(), self._weights, f"{which} · {self._span()}")
 
     @property
