@@ -223,6 +223,13 @@ def test_criteria_that_are_no_mean_over_rows_take_no_counts():
         lsat.Counted(lsat.Counted(lsat.HeldOut(), (1.0, 2.0)), (1.0, 2.0))
 
 
+@pytest.mark.parametrize("criterion", [lsat.HeldOut(), lsat.KFold(3), lsat.LeaveOneOut()], ids=repr)
+def test_counts_of_other_rows_are_refused_with_both_numbers(criterion):
+    problem = lsat.Problem(PLAIN.replace(criterion=lsat.Counted(criterion, (1.0,) * 5)), make_data("regression"))
+    with pytest.raises(ValueError, match=r"counts has 5 entries, but \d+ rows are scored: give one a row"):
+        problem.evaluate(problem.init())
+
+
 @pytest.mark.parametrize("task", ["classification", "regression"])
 @pytest.mark.parametrize("criterion", [lsat.HeldOut(), lsat.LeaveOneOut()], ids=repr)
 def test_loss_and_error_of_counted_rows_are_those_of_as_many_copies(criterion, task):

@@ -219,12 +219,13 @@ class Counted(Criterion):
     def mean(self, values: Tensor) -> Tensor:
         """Return the mean of a number (N,) of each scored row, each counted c_i times."""
         counts = self._counts(values)
-        if len(counts) != len(values):
-            raise ValueError(
-                f"Counted: counts has {len(counts):,} entries, but {len(values):,} rows are scored: give one a row."
-            )
         counts = counts / counts.max()  # so that neither sum leaves the range of floats
         return (counts * values).sum() / counts.sum()
 
     def _counts(self, like: Tensor) -> Tensor:
+        """Return the count of each scored row, of which ``like`` (N,) tells a number."""
+        if len(self.counts) != len(like):
+            raise ValueError(
+                f"Counted: counts has {len(self.counts):,} entries, but {len(like):,} rows are scored: give one a row."
+            )
         return torch.tensor(self.counts, dtype=like.dtype, device=like.device)
