@@ -220,7 +220,8 @@ class Data:
         task, image_shape, feature_names, name
             As in :meth:`from_splits`.
         folder
-            Where to put copies; the system's folder for temporary files where None.
+            Where to put copies; the system's folder for temporary files where None. They are taken away with the data,
+            or at the end of the program; those of a program that was killed by the next that puts copies there.
 
         Raises
         ------

@@ -5,15 +5,17 @@ from __future__ import annotations
 import errno
 import shutil
 import tempfile
+import time
 import weakref
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 import torch
 
+from lsat_explorer.data.locks import Held, locked
 from lsat_explorer.data.on_disk import RowsApart, RowsOnDisk
 from lsat_explorer.data.on_workers import Partitions
 from lsat_explorer.data.sources import Source, as_source
@@ -21,6 +23,8 @@ from lsat_explorer.data.split import SPLITS
 from lsat_explorer.data.tables import Column, Table, check_finite, read_column, read_table
 
 __all__ = ["NotEnoughDisk", "read_rows"]
+
+_NEW = 60.0  # seconds in which who made a copy comes to hold it
 
 
 class NotEnoughDisk(OSError):
@@ -99,7 +103,7 @@ class _Pass:
         check_finite(inputs, f"{self.word} X", np.arange(start, start + len(inputs)), self.names)
 
     def _copied(self, source: Source, folder: str | Path | None) -> RowsOnDisk:
-        with _new_file(folder) as (path, file):
+        with _new_file(folder) as (path, file, held):
             if source.promised > (free := shutil.disk_usage(path.parent).free):
                 raise _full(
                     path, self.word, f"they take {source.promised / 1e6:,.0f} MB, and {free / 1e6:,.0f} MB are free"
@@ -127,24 +131,42 @@ class _Pass:
             with _room(path, self.word, count * width * dtype.itemsize):
                 file.close()  # what is still to be written may find no room
             rows = RowsOnDisk(path, (count, width), dtype)
-        weakref.finalize(rows, path.unlink, missing_ok=True)
+        weakref.finalize(rows, _taken_away, path, held)
         return rows
 
 
 @contextmanager
-def _new_file(folder: str | Path | None) -> Iterator[tuple[Path, BinaryIO]]:
-    """Make a file to write to, and take it away again where that fails."""
+def _new_file(folder: str | Path | None) -> Iterator[tuple[Path, BinaryIO, Held | None]]:
+    """Make a file to write to, held until it is taken away, which happens here where that fails."""
     try:
         handle, name = tempfile.mkstemp(".rows", "lsat-", folder)
     except OSError as error:
         raise ValueError(f"folder {folder} takes no file ({error.strerror}); give a folder to write to") from None
     path = Path(name)
+    held = locked(path)
     try:
+        _take_away_forsaken(path.parent)
         with open(handle, "wb") as file:
-            yield path, file
+            yield path, file, held
     except BaseException:
-        path.unlink(missing_ok=True)
+        _taken_away(path, held)
         raise
+
+
+def _taken_away(path: Path, held: Held | None) -> None:
+    if held is not None:
+        held.let_go()
+    path.unlink(missing_ok=True)
+
+
+def _take_away_forsaken(folder: Path) -> None:
+    """Take away the copies of processes that were killed: nobody holds them, and they are no longer new."""
+    for path in folder.glob("lsat-*.rows"):
+        with suppress(OSError):  # it is another user's, or has gone meanwhile
+            old = time.time() - path.stat().st_mtime > _NEW
+            held = locked(path) if old else None
+            if held is not None:
+                _taken_away(path, held)
 
 
 @contextmanager

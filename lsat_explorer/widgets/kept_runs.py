@@ -16,13 +16,13 @@ from pathlib import Path
 from typing import Any
 
 from lsat_explorer.data import Data
+from lsat_explorer.data.locks import Held, can_lock, locked
 from lsat_explorer.data.whole_file import whole_file
 from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.tune.checkpoint import Checkpoint, Keeper
 from lsat_explorer.tune.fingerprint import fingerprint
 from lsat_explorer.tune.run import Run
 from lsat_explorer.widgets.cells import Cell
-from lsat_explorer.widgets.locks import Held, can_lock, locked
 from lsat_explorer.widgets.row_verdicts import usual_path
 from lsat_explorer.widgets.run_list import KeptRun
 

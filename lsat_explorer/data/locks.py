@@ -1,4 +1,4 @@
-"""A folder that one view has to itself, also among the views of other kernels."""
+"""A folder or file that one object has to itself, also among those of other processes."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ __all__ = ["Held", "can_lock", "locked"]
 
 
 class Held:
-    """A lock on a folder, which ends with the object, or the process; ``let_go`` ends it."""
+    """A lock on a folder or file, which ends with the object, or the process; ``let_go`` ends it."""
 
     def __init__(self, handle: int) -> None:
         self.let_go = weakref.finalize(self, os.close, handle)
 
 
 def locked(place: Path) -> Held | None:
-    """Keep other views from a folder; None where another has it or the system cannot."""
+    """Keep others from a folder or file; None where another has it or the system cannot."""
     if not can_lock():
         return None
     import fcntl
