@@ -52,3 +52,29 @@ def test_rows_whose_weights_no_float_holds_are_reported(log_weight, said):
     run = ran(lsat.Recipe(data_weights=lsat.LogWeights()), start)
     assert not np.isfinite(run.kept.loss)
     assert said in unescape(run.report().html).replace("\u00a0", " ")
+
+
+def test_the_error_stands_beside_that_of_one_prediction_for_every_row():
+    judged, mean = DATA.validation.targets, DATA.train.targets.mean()
+    root = words.number_text(float((judged - mean).square().mean().sqrt()))
+    assert words.story(ran(lsat.Recipe()))[3].endswith(
+        f". The mean of the training rows, predicted for every row, has {root}."
+    )
+
+    own = DATA.train.targets
+    counts = tuple(range(1, len(own) + 1))
+    weight = torch.tensor(counts) / sum(counts)
+    left_out = words.story(ran(lsat.Recipe(criterion=lsat.Counted(lsat.LeaveOneOut(), counts))))[3]
+    root = words.number_text(float((weight * (own - mean).square().sum(1)).sum().sqrt()))
+    assert left_out.endswith(f"predicted for every row, has {root}.")
+    folds = lsat.Counted(lsat.KFold(3), counts)
+    assert "for every row" not in words.story(ran(lsat.Recipe(criterion=folds)))[3]
+
+
+def test_the_share_that_is_wrong_stands_beside_that_of_the_most_frequent_label():
+    labels = np.array(["ape", "bee", "bee"])[np.arange(len(X)) % 3]
+    data = lsat.Data.from_arrays(X, labels, validation=0.25)
+    run = lsat.tune(lsat.Recipe(), data, progress=False)
+    wrong = 100 * np.mean(data.validation.labels != "bee")
+    told = f" The label 'bee', predicted for every row, has {wrong:.1f} %."
+    assert words.story(run)[3].endswith(told)

@@ -9,12 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..data.tables import shown
 from ..model.data_weights import LogWeights
 from ..model.hyper_penalties import Frozen
 from ..plots.curves import count_text, number_text, value_text
+from ..tune.criteria import Counted, HeldOut, LeaveOneOut
 from ..tune.entry_names import EntryNames
 from ..tune.iterate import Status
 from ..tune.saved import about, classes_of, names_of, prepared_of
+from ..tune.score import error_of
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -64,12 +67,25 @@ def story(run: Run) -> list[str]:
         f"The validation loss went from {value_text(first.loss)} to {value_text(kept.loss)}, the training loss from "
         f"{value_text(first.training_loss)} to {value_text(kept.training_loss)}.",
         f"The {_error_name(kinds, run.recipe.criterion.error_rows)} went from {_error(first.error, kinds)} to "
-        f"{_error(kept.error, kinds)}.",
+        f"{_error(kept.error, kinds)}.{_simplest(run)}",
         _looks(run),
     ]
     if kept.number != run.iterates[-1].number:
         sentences.insert(2, f"Early stopping keeps iteration {kept.number:,}.")
     return sentences
+
+
+def _simplest(run: Run) -> str:
+    """Return the error that one prediction for every row has on those that judge, in words; empty without rows."""
+    data, criterion = run.data, run.recipe.criterion
+    if data is None or (isinstance(criterion, Counted) and not isinstance(criterion.criterion, HeldOut | LeaveOneOut)):
+        return ""  # rows that are divided are counted in an order of their own
+    training, judged = data.train.targets, (data.validation if criterion.held_out else data.train).targets
+    constant, name = training.mean(0), "mean of the training rows"
+    if data.classes is not None:
+        name = f"label {shown(data.classes[int(constant.argmax())])}"
+    error = error_of(constant.expand_as(judged), judged, data.task, criterion.mean)
+    return f" The {name}, predicted for every row, has {_error(float(error), data.classes is not None)}."
 
 
 def _looks(run: Run) -> str:
