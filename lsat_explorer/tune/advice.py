@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import torch
 
 from ..model.piece import within
-from .column_names import in_words
+from .column_names import far_from_zero, in_words
 from .iterate import Iterate, Status
 from .multi_start import Grid, MultiStart
 
@@ -180,7 +180,7 @@ def notes(problem: Problem, last: Iterate) -> list[str]:
 
     There are too many where fewer rows judge them.
     """
-    found = [coarse(problem, last), rounded(problem), drowned(problem, last)]
+    found = [coarse(problem, last), rounded(problem), far_from_zero(problem, last.omega), drowned(problem, last)]
     count, rows = sum(last.omega[name].numel() for name in problem.tuned), len(problem.targets)
     if count > rows:
         found.append(

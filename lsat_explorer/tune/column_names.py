@@ -1,20 +1,33 @@
-"""The features of a fit by their names: in the words of a failed solve, and against the names of a graph's nodes."""
+"""The features of a fit by their names: in the words of a solve that failed or lost digits, and of a graph's nodes."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from ..model.prepared import refuse_unknown
+import torch
+
+from ..data.on_workers import RowsOnWorkers
+from ..data.sparse_rows import RowsSparse
+from ..model.featurizers import Concat, Constant
+from ..model.piece import Omega, within
+from ..model.prepared import Featurizer, refuse_unknown
 from ..model.recipe import Recipe
 from ..model.regularizers import Regularizer, Smooth, Stack
+from ..solve.outcome import Reason
 from .coefficients import by_block, feature_names
 
 if TYPE_CHECKING:
     from ..solve.outcome import Outcome
     from .problem import Problem
 
-__all__ = ["in_words", "refuse_misplaced_nodes", "refuse_unknown_blocks"]
+__all__ = ["far_from_zero", "in_words", "refuse_misplaced_nodes", "refuse_unknown_blocks"]
+
+_ROWS = 2_000
+"""Rows that are looked at for how far their features are from zero."""
+_FAR, _ALIKE = 3e4, 1e13
+"""Deviations from zero from which digits of ψ are lost that matter, and from which a column is all but constant."""
 
 
 def in_words(problem: Problem, outcome: Outcome) -> str:
@@ -22,7 +35,42 @@ def in_words(problem: Problem, outcome: Outcome) -> str:
     if outcome.column is None:
         return outcome.sentence
     names = _by_number(problem.recipe, problem.data.feature_names, problem.columns)
-    return f"{outcome.sentence} Feature {outcome.column} is {names[outcome.column]!r}."
+    sentence = f"{outcome.sentence} Feature {outcome.column} is {names[outcome.column]!r}."
+    far = far_from_zero(problem, problem.init()) if outcome.reason is Reason.RANK_DEFICIENT else ""
+    return f"{sentence} {far}" if far else sentence
+
+
+def far_from_zero(problem: Problem, omega: Omega) -> str:
+    """Return the warning of a feature that is far from zero for its deviation, beside a constant; empty elsewhere.
+
+    XᵀX holds the squares of means μ: of a deviation s it keeps all but 2⁻⁵² μ²/s², relative, and ψ a tenth of that.
+    Without a constant among the features a mean is what the fit needs.
+    """
+    inputs = problem.data.train.inputs
+    if isinstance(inputs, RowsOnWorkers | RowsSparse) or not _has_constant(problem.recipe.featurizer):
+        return ""
+    with torch.no_grad():
+        rows = inputs[:_ROWS].to(problem.device).double()
+        blocks = problem.prepared.blocks(within("featurizer", problem.there(omega)), rows)
+        features = torch.cat(list(blocks.values()), 1)
+        multiples = features.mean(0).abs() / features.std(0, correction=0)
+    multiples = torch.where(multiples < _ALIKE, multiples, 0.0)  # columns that do not vary are told otherwise
+    worst = int(multiples.argmax())
+    multiple = float(multiples[worst])
+    if not multiple > _FAR:
+        return ""
+    name = _by_number(problem.recipe, problem.data.feature_names, problem.columns)[worst]
+    places = max(0, math.floor(-math.log10(10 * torch.finfo(torch.float64).eps * multiple**2)))
+    return (
+        f"{name!r} is {multiple:.0e} times its deviation away from zero, and there is a constant beside it: about "
+        f"{places} digits of the loss hold. Standardise the columns, as Scale() does."
+    )
+
+
+def _has_constant(featurizer: Featurizer) -> bool:
+    if isinstance(featurizer, Concat):
+        return any(map(_has_constant, featurizer.members.values()))
+    return isinstance(featurizer, Constant)
 
 
 def refuse_unknown_blocks(recipe: Recipe) -> None:
