@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import queue
+import sys
 import threading
 import time
 from collections.abc import Callable, Generator, Iterator
@@ -29,6 +30,11 @@ if TYPE_CHECKING:
 
 __all__ = ["LBFGS"]
 
+_MOST_POWERS = 500
+"""Of two, by which F is multiplied or divided at most."""
+_LEAST_RISE = 1e-8
+"""Of F, where it is not finite: less would be told as no rise at all."""
+
 
 @register
 @dataclass(frozen=True, repr=False)
@@ -52,7 +58,8 @@ class LBFGS(Method):
     Notes
     -----
     Byrd, Lu, Nocedal and Zhu (1995). An evaluation that the method's own line search does not keep shows as a rejected
-    iterate. The ``step`` shown is ‖ω⁺ − ω‖ / ‖∇F(ω)‖, and the ``residual`` the projected gradient.
+    iterate. The ``step`` shown is ‖ω⁺ − ω‖ / ‖∇F(ω)‖, and the ``residual`` the projected gradient. The first step moves
+    the entry of largest slope by about one. Where F is not finite a point counts as one that F has risen to.
 
     Examples
     --------
@@ -85,7 +92,7 @@ class LBFGS(Method):
             last = replace(last, seconds=time.perf_counter() - began)
             said = _Said(point.omega)
             if gradient:
-                said.answers.append((point.objective, space.slope(point.omega, gradient)))
+                said.begin(space, point.objective, space.slope(point.omega, gradient))
             yield replace(last, memory=said.memory(last, False))
         else:
             with recalling():
@@ -98,8 +105,8 @@ class LBFGS(Method):
             if not last.status.final:  # rounding decided
                 problem, point, gradient = sharpened(problem, point)
                 last = restated(last, point)
-                said = _Said(point.omega)
-                said.answers.append((point.objective, Coordinates(problem, "LBFGS").slope(point.omega, gradient)))
+                space, said = Coordinates(problem, "LBFGS"), _Said(point.omega)
+                said.begin(space, point.objective, space.slope(point.omega, gradient))
 
     def _minimize(
         self, problem: Problem, best: Point, said: _Said, last: Iterate, began: float
@@ -110,7 +117,7 @@ class LBFGS(Method):
         """
         space = Coordinates(problem, "LBFGS")
         single = problem.precision is SINGLE
-        with _Conversation(space, said.start, self.memory) as ask:
+        with _Conversation(space, said, self.memory) as ask:
             for answer in said.answers[:-1]:  # what the minimizer was told before the run was broken off
                 ask(answer)
             while not last.status.final:
@@ -129,12 +136,13 @@ class LBFGS(Method):
                     finite = math.isfinite(trial.objective)
                     gradient = problem.gradient(trial, beside=True) if finite else {}
                     finite = finite and math.isfinite(norm(list(gradient.values())))
-                    slope = space.slope(trial.omega, gradient) if finite else np.zeros_like(x)
-                    # A gradient that is not finite leaves nowhere to go from its point.
-                    trial = trial if finite else replace(trial, objective=math.inf)
+                    if finite:
+                        said.answers.append((trial.objective, space.slope(trial.omega, gradient)))
+                    else:  # a gradient that is not finite leaves nowhere to go from its point
+                        trial = replace(trial, objective=math.inf)
+                        said.answers.append(said.risen(x - space.vector(best.omega)))
                     last = self._next(problem, space, best, trial, gradient, last)
                     best = trial.settled() if last.accepted else best
-                    said.answers.append((trial.objective if finite else 1e300, slope))
                     del trial  # the next one takes its memory
                 last = replace(last, seconds=time.perf_counter() - began)
                 yield replace(last, memory=said.memory(last, not single))
@@ -165,17 +173,36 @@ class LBFGS(Method):
 class _Said:
     """What the minimizer was told: where it began, and F with its slope there and at each point that it asked for.
 
-    Its state cannot be kept: told the same again it asks the same, and is where it was.
+    Its state cannot be kept: told the same again it asks the same, and is where it was. F is told it in units of its
+    own, times ``scale``, a power of two: its first step within bounds is −∇F itself, whatever the size of that.
     """
 
-    def __init__(self, start: Omega) -> None:
-        self.start = start
+    def __init__(self, start: Omega, scale: float = 1.0) -> None:
+        self.start, self.scale = start, scale
         self.answers: list[tuple[float, np.ndarray]] = []
+
+    def begin(self, space: Coordinates, value: float, slope: np.ndarray) -> None:
+        """Tell F and its slope at the start, in units in which the first step moves one entry by about one."""
+        x, low, high = space.vector(self.start), space.bounds.lb, space.bounds.ub
+        free = np.where(slope > 0, x > low, x < high)  # it can go where it would fall
+        largest = float(np.abs(slope[free]).max(initial=0.0))
+        if largest > 0:
+            self.scale = 2.0 ** -min(max(round(math.log2(largest)), -_MOST_POWERS), _MOST_POWERS)
+        self.answers.append((value, slope))
+
+    def risen(self, moved: np.ndarray) -> tuple[float, np.ndarray]:
+        """Return what to tell of a point without a finite F: it has risen by as much as it was to fall on the way.
+
+        The line search, which interpolates, then tries a point at a ninth of the way.
+        """
+        least, slope = min(self.answers, key=lambda answer: answer[0])
+        rise = max(abs(float(slope @ moved)), _LEAST_RISE * abs(least), sys.float_info.min)
+        return least + rise, np.zeros_like(slope)
 
     @classmethod
     def of(cls, memory: Memory) -> _Said:
         """Return what a memory holds."""
-        said = cls(within("start", memory))
+        said = cls(within("start", memory), float(memory.get("scale", 1.0)))  # earlier versions had no scale
         said.answers = list(zip(memory["values"].tolist(), memory["slopes"].numpy(), strict=True))
         return said
 
@@ -185,6 +212,7 @@ class _Said:
         return lambda: {
             **prefixed("last", packed(last)),
             **prefixed("start", self.start),
+            "scale": torch.tensor(self.scale, dtype=torch.float64, device="cpu"),
             "values": torch.tensor([value for value, _ in self.answers[:count]], dtype=torch.float64, device="cpu"),
             "slopes": torch.from_numpy(np.stack([slope for _, slope in self.answers[:count]])),
             "precise": torch.tensor(precise, device="cpu"),
@@ -194,8 +222,8 @@ class _Said:
 class _Conversation:
     """Runs scipy's minimizer in a thread of its own, which asks for values and waits for each answer."""
 
-    def __init__(self, space: Coordinates, omega: Omega, memory: int) -> None:
-        self._space, self._start, self._memory = space, space.vector(omega), memory
+    def __init__(self, space: Coordinates, said: _Said, memory: int) -> None:
+        self._space, self._start, self._scale, self._memory = space, space.vector(said.start), said.scale, memory
         self._asked: queue.Queue[np.ndarray | BaseException | None] = queue.Queue()
         self._answers: queue.Queue[tuple[float, np.ndarray] | None] = queue.Queue()
         self._thread = threading.Thread(target=self._minimize, daemon=True)
@@ -229,7 +257,7 @@ class _Conversation:
         answer = self._answers.get()
         if answer is None:
             raise _Over
-        return answer
+        return answer[0] * self._scale, answer[1] * self._scale
 
     def _minimize(self) -> None:
         options: dict[str, Any] = {"maxcor": self._memory, "maxiter": 10**9, "maxfun": 10**9, "ftol": 0.0, "gtol": 0.0}
