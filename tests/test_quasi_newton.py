@@ -59,7 +59,7 @@ def test_entries_held_by_a_bound_do_not_set_the_length_of_the_first_step():
     assert 0.7 < float(moved.max()) < 1.42
 
 
-@pytest.mark.parametrize("end", [0.05, 0.5, 0.9])
+@pytest.mark.parametrize("end", [0.05, 0.5, 0.9, 1.5, 2.5, 4.0])
 def test_points_without_a_finite_f_are_stepped_back_from(end, monkeypatch):
     evaluate = lsat.Problem.evaluate
 
@@ -71,12 +71,12 @@ def test_points_without_a_finite_f_are_stepped_back_from(end, monkeypatch):
     monkeypatch.setattr(lsat.Problem, "evaluate", walled)
     run = run_in(1.0, RECIPE.replace(method=lsat.LBFGS(tolerance=0.0, max_iterations=40)))
     tried = np.array([iterate.tried for iterate in run.iterates])
-    assert np.isinf(tried[1])
+    assert np.isinf(tried).any()
+    assert len(tried) > 10
     first = run.iterates[0]
     reached = float(run.omega["regularizer.log_weight"].abs().max())
     assert 0.8 * end < reached <= end
     assert run.kept.objective < first.objective
-    assert np.isfinite(tried[2:6]).any()
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -191,10 +191,10 @@ class _Said:
         self.answers.append((value, slope))
 
     def risen(self, moved: np.ndarray) -> tuple[float, np.ndarray]:
-        """Return what to tell of a point without a finite F: F is half the fall of the way above, and rises as steeply.
+        """Return what to tell of a point without a finite F: it has risen by half the fall of the way, as steeply.
 
-        The line search, which interpolates, then tries a point at about a quarter of the way. A slope of zero would tell
-        it that it has come to an end.
+        The line search, which interpolates, then tries a point at about a quarter of the way. A slope of zero would
+        tell it that it has come to an end.
         """
         least, slope = min(self.answers, key=lambda answer: answer[0])
         rise = max(abs(float(slope @ moved)) / 2, _LEAST_RISE * abs(least), sys.float_info.min)
