@@ -10,8 +10,9 @@ from torch import Tensor
 from .checks import LARGEST, check_matrix, check_right, is_dense, refuse_transforms, refuse_unusable
 from .constraints import ScaledRows, row_units
 from .implicit import solve_system
-from .kkt import DenseKKT, IterativeKKT
+from .kkt import IterativeKKT
 from .matrices import as_operator
+from .nullspace import DenseKKT
 from .operators import LinearOperator, check_products, refuse_chained
 from .outcome import Outcome, Reason, SolveError
 from .solvers import MINRES
@@ -42,7 +43,7 @@ def constrained_least_squares(
     D : Tensor (q, m) or (q,)
         What C θ must be; of one column when B is.
     solver : MINRES, optional
-        None chooses a pivoted LDLᵀ factor of M when A and C are dense, and MINRES() when one is not.
+        None eliminates what C determines and factors the rest when A and C are dense, and is MINRES() when one is not.
 
     Returns
     -------
@@ -93,11 +94,11 @@ def constrained_least_squares(
     stacked = torch.cat([operators[0].rmatvec(right), level])
     if dense:
         rows = C.double() if units is None else units * C.double()
-        solution = solve_system(DenseKKT(A.double(), rows, level), stacked)
+        system: DenseKKT | IterativeKKT = DenseKKT(A.double(), rows, level)
     else:
         constraints = operators[1] if units is None else ScaledRows(operators[1], units)
         system = IterativeKKT(operators[0], constraints, level, solver or MINRES())
-        solution = solve_system(system, stacked, system.fit)
+    solution = solve_system(system, stacked, system.fit)
     theta, nu = solution.split([A.shape[1], C.shape[0]])
     theta, nu = (part.to(B.dtype) for part in (theta, nu if units is None else units * nu))
     return (theta, nu) if B.ndim == 2 else (theta[:, 0], nu[:, 0])
@@ -122,7 +123,7 @@ def _check(A: Any, B: Any, C: Any, D: Any, solver: Any) -> None:
     check_right(A, B)
     check_right(C, D, ("C", "D"))
     if solver is not None and not isinstance(solver, MINRES):
-        raise ValueError(f"solver is {solver!r}: expected MINRES() or None, which chooses LDLᵀ for dense A and C.")
+        raise ValueError(f"solver is {solver!r}: expected MINRES() or None, which factors dense A and C.")
     if A.shape[1] != C.shape[1]:
         raise ValueError(f"A has {A.shape[1]} columns and C has {C.shape[1]}: expected the same number of columns.")
     if B.ndim != D.ndim or B.shape[1:] != D.shape[1:]:

@@ -14,7 +14,7 @@ from .gram import column_units
 from .operators import LinearOperator, probes
 from .outcome import Outcome, Reason, SolveError
 
-__all__ = ["ScaledRows", "judge_constraints", "row_units"]
+__all__ = ["Array", "ScaledRows", "judge_constraints", "refuse_missed", "row_units", "undetermined"]
 
 _AGREES = 1e-9
 
@@ -122,3 +122,29 @@ def _outcome(redundant: list[tuple[int, list[int]]], inconsistent: list[tuple[in
 def _listed(rows: list[int]) -> str:
     shown = [str(row) for row in rows[:8]] + (["…"] if len(rows) > 8 else [])
     return ", ".join(shown[:-1]) + " and " + shown[-1] if len(shown) > 1 else shown[0]
+
+
+def undetermined(columns: list[int]) -> Outcome:
+    """Return the outcome of a problem of which a θ in these ``columns`` changes neither A θ nor C θ."""
+    shown = ", ".join(map(str, columns[:8])) + (", …" if len(columns) > 8 else "")
+    noun = f"Column {shown}" if len(columns) == 1 else f"Columns {shown}"
+    sentence = f"{noun} of A and C together do not determine θ: add a ridge or a constraint that covers them."
+    column = columns[0] if len(columns) == 1 else None
+    return Outcome(Reason.RANK_DEFICIENT, sentence, column, tuple(columns))
+
+
+def refuse_missed(gap: Tensor, theta: Tensor, largest: Tensor, D: Tensor, tolerance: float = _AGREES) -> None:
+    """Raise SolveError when C θ − D, the ``gap`` (q, m), is not zero to ``tolerance`` of the size of its terms.
+
+    That is ``largest`` (q, 1), of numbers in a row of C, times the sum of |θ|, and |D|.
+    """
+    allowed = tolerance * (largest * theta.abs().sum(0) + D.abs())
+    missed = ~(gap.abs() <= allowed)
+    if missed.any():
+        row, column = missed.nonzero()[0].tolist()
+        found, expected = float(gap[row, column]), float(allowed[row, column])
+        sentence = (
+            f"C θ − D is {found:.1e} in row {row}, where at most {expected:.1e} was expected: measure columns of A and "
+            "C in units in which their sizes differ less, or drop a row of C that is nearly a combination of others."
+        )
+        raise SolveError(Outcome(Reason.NOT_CONVERGED, sentence, rows=(row,)))
