@@ -26,7 +26,7 @@ from .counted import counted, refuse_held_out
 from .linear import affine
 from .page import below_the_diagram, told
 from .reading import explained, explained_weights, readable, seed_of
-from .usual import SHARE, divided, relative, usual_recipe, usual_regularizer
+from .usual import SHARE, divided, relative, usual_recipe, usual_regularizer, variance
 
 __all__ = ["TunedLeastSquares"]
 
@@ -121,7 +121,7 @@ class TunedLeastSquares(BaseEstimator):
         refuse_held_out(recipe.data_weights, rows, len(train))
         self.recipe_ = recipe
         if classes is None:
-            recipe = recipe.replace(method=relative(recipe.method, float(targets.var(0).sum())))
+            recipe = recipe.replace(method=relative(recipe.method, variance(targets, weights)))
         if weights is not None:
             if self.recipe is None:
                 recipe = recipe.replace(regularizer=usual_regularizer(inputs[train], weights[train]))

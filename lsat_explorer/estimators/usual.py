@@ -28,7 +28,7 @@ from ..tune.multi_start import MultiStart
 from ..tune.proximal_gradient import LineSearch, ProximalGradient
 from ..tune.quasi_newton import LBFGS
 
-__all__ = ["MOST_LEFT_OUT", "SHARE", "divided", "relative", "usual_recipe", "usual_regularizer"]
+__all__ = ["MOST_LEFT_OUT", "SHARE", "divided", "relative", "usual_recipe", "usual_regularizer", "variance"]
 
 MOST_LEFT_OUT = 10_000
 """Up to so many rows each is left out in turn; of more, some are held out."""
@@ -76,6 +76,16 @@ def relative(method: Method, size: float) -> Method:
     if isinstance(method, LineSearch | ProximalGradient):
         return replace(method, tolerance=method.tolerance * size)
     return method
+
+
+def variance(targets: np.ndarray, counts: np.ndarray | None) -> float:
+    """Return the variance of targets (N, …), summed over their columns, of rows counted so often, once for None."""
+    if counts is None:
+        return float(targets.var(0).sum())
+    share = (counts / counts.max()).reshape(-1, *[1] * (targets.ndim - 1))
+    total = share.sum()
+    mean = (share * targets).sum(0) / total
+    return float(((share * np.square(targets - mean)).sum(0) / total).sum())
 
 
 def usual_regularizer(inputs: Any, counts: np.ndarray) -> Regularizer:
