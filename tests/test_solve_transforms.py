@@ -87,6 +87,17 @@ def test_vmap_agrees_with_a_loop(solve, in_dims):
     close(func.vmap(solve, in_dims)(*tensors), expected)
 
 
+@pytest.mark.parametrize("in_dims", [(0, 0), (None, 0), (1, 0)])
+@pytest.mark.parametrize("size", [(), (2,)])
+def test_vmap_over_no_problems_at_all(solve, in_dims, size):
+    A = random(*{0: (0, 8, 3), 1: (8, 0, 3), None: (8, 3)}[in_dims[0]]).requires_grad_()
+    B = random(0, 8, *size, seed=1).requires_grad_()
+    theta = func.vmap(solve, in_dims)(A, B)
+    assert theta.shape == (0, 3, *size)
+    for tensor, slope in zip((A, B), torch.autograd.grad(theta.sum(), (A, B)), strict=True):
+        assert slope.shape == tensor.shape
+
+
 def test_nested_vmap_and_a_gradient_for_each_sample(solve):
     A, B = random(2, 3, 8, 3), random(2, 3, 8, seed=1)
     expected = torch.stack(

@@ -68,7 +68,7 @@ class _Fit(torch.autograd.Function):
         if in_dims[0] is None:
             # One A: the batch becomes further columns, and A is factored once.
             theta, lower, scale = _Fit.apply(A, _into_columns(B, in_dims[1]), solver)
-            return (_out_of_columns(theta, info.batch_size), lower, scale), (0, None, None)
+            return (_out_of_columns(theta, B, in_dims[1]), lower, scale), (0, None, None)
         return _Fit.apply(*_in_front(info, in_dims[:2], A, B), solver), (0, 0, 0)
 
 
@@ -110,7 +110,7 @@ class _NormalSolve(torch.autograd.Function):
         A, right, lower, scale = tensors
         if in_dims[0] is None and in_dims[2] is None:
             solution = _NormalSolve.apply(A, _into_columns(right, in_dims[1]), lower, scale)
-            return _out_of_columns(solution, info.batch_size), 0
+            return _out_of_columns(solution, right, in_dims[1]), 0
         return _NormalSolve.apply(*_in_front(info, in_dims, *tensors)), 0
 
 
@@ -140,6 +140,9 @@ def _factor_cholesky(A: Tensor) -> tuple[Tensor, Tensor]:
             return factor_gram(gram(A))
         lower, scale = factor_gram(gram(A * units))
         return lower, scale * units
+    if not len(A):
+        *batch, _, n = A.shape
+        return A.new_zeros(*batch, n, n), A.new_ones(*batch, n)
     factors = [_factor_cholesky(one) for one in A]
     return torch.stack([lower for lower, _ in factors]), torch.stack([scale for _, scale in factors])
 
@@ -155,8 +158,10 @@ def _into_columns(B: Tensor, dim: int | None) -> Tensor:
     return B.movedim(dim, -2).flatten(-2)
 
 
-def _out_of_columns(theta: Tensor, size: int) -> Tensor:
-    return theta.unflatten(-1, (size, -1)).movedim(-2, 0)
+def _out_of_columns(theta: Tensor, B: Tensor, dim: int | None) -> Tensor:
+    """Return θ (…, n, b m) as a batch, of which ``B`` was one along ``dim``."""
+    assert dim is not None
+    return theta.unflatten(-1, B.movedim(dim, -2).shape[-2:]).movedim(-2, 0)
 
 
 def _in_front(info: Any, in_dims: tuple[int | None, ...], *tensors: Tensor) -> list[Tensor]:
