@@ -96,3 +96,9 @@ def test_prox_of_zero_sum_solves_its_optimality_system():
     system[:3, 3] = system[3, :3] = 1
     expected = torch.linalg.solve(system, torch.cat([v, torch.zeros(1, dtype=torch.float64)]))[:3]
     assert torch.allclose((lsat.SumSquares(lam) + lsat.ZeroSum()).prox(v, t), expected, atol=1e-14)
+
+
+@pytest.mark.parametrize("penalty", [p for p in examples(Sum) if lsat.ZeroSum() in p.terms], ids=short)
+def test_no_numbers_at_all_sum_to_zero(penalty):
+    empty = torch.zeros(0, dtype=torch.float64)
+    assert penalty.prox(empty, 1.0).shape == empty.shape
