@@ -62,7 +62,10 @@ def together(parts: Sequence[Tensor]) -> Tensor:
 
 
 def error_of(predictions: Tensor, targets: Tensor, task: str, mean: Callable[[Tensor], Tensor] = torch.mean) -> Tensor:
-    """Return the share of rows misclassified, or the root mean squared error, a scalar, by a ``mean`` over rows."""
+    """Return the share of rows misclassified, or the root mean square, a scalar, by a ``mean`` over rows.
+
+    The mean square is that of all entries of the errors (N, m): over rows, and over the m outputs of each.
+    """
     if task == "classification":
         return mean(misclassified(predictions, targets).double())
-    return mean((predictions - targets).square().sum(1)).sqrt()
+    return mean((predictions - targets).square().mean(1)).sqrt()
