@@ -120,9 +120,8 @@ def advised(found, given):
 def test_dates_and_durations_are_told_with_what_makes_numbers_of_them(times, behind, alone):
     given = X.assign(age=times)[["age"] if alone else ["weight", "age"]]
     model = lsat.tune(QUICK, lsat.Data.from_arrays(given.assign(age=behind), LABELS), progress=False).model
-    fits = [lambda rows: lsat.Data.from_arrays(rows, LABELS)]
-    if not alone:
-        fits += [lambda rows: lsat.TunedLeastSquaresClassifier().fit(rows, LABELS), model.predict]
+    fits = [lambda rows: lsat.Data.from_arrays(rows, LABELS), model.predict]
+    fits += [lambda rows: lsat.TunedLeastSquaresClassifier().fit(rows, LABELS)]
     for fit in fits:
         with pytest.raises((ValueError, TypeError), match=r"write that column as (days|seconds) first") as found:
             fit(given)

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from lsat_explorer.data.foreign import categories_of
+from lsat_explorer.data.foreign import categories_of, is_time
 
-__all__ = ["as_numbers", "encoding", "is_number", "refuse_categories"]
+__all__ = ["as_numbers", "encoding", "is_number", "no_numbers", "refuse_categories"]
 
 
 def as_numbers(entry: Any, column: int, names: Sequence[str] | None, otherwise: str) -> str:
@@ -38,6 +38,12 @@ def as_numbers(entry: Any, column: int, names: Sequence[str] | None, otherwise: 
     else:
         return otherwise
     return f"write that column as {unit} first{f', such as {how},' if one else ','} or drop it"
+
+
+def no_numbers(dtype: np.dtype[Any], what: str, names: Sequence[str] | None) -> ValueError:
+    """Return the error of a table of this type, which is none of numbers; ``names`` are those of a frame's columns."""
+    advice = as_numbers(np.zeros((), dtype)[()], 0, names, "convert it to numbers first")
+    return ValueError(f"{what} is of type {dtype}, expected real numbers; {advice}")
 
 
 def encoding(table: Any) -> str:
@@ -90,7 +96,7 @@ def is_number(entry: Any) -> bool:
         float(entry)
     except (TypeError, ValueError, OverflowError):
         return False
-    return True
+    return not is_time(entry)
 
 
 def _taken(column: int, name: str) -> str:

@@ -7,7 +7,17 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-__all__ = ["categories_of", "collected", "column_of", "frame_of", "index_of", "numbered", "rows_at"]
+__all__ = [
+    "categories_of",
+    "collected",
+    "column_of",
+    "frame_of",
+    "holds_times",
+    "index_of",
+    "is_time",
+    "numbered",
+    "rows_at",
+]
 
 
 def frame_of(table: Any) -> tuple[tuple[str, ...], np.ndarray] | None:
@@ -54,6 +64,36 @@ def categories_of(table: Any) -> dict[int, tuple[str, np.ndarray]]:
     kinds = found.schema.values() if isinstance(found, nw.DataFrame) else ()
     places = [place for place, kind in enumerate(kinds) if kind in (nw.Categorical, nw.Enum)]
     return {place: (names[place], found[:, place].to_numpy()) for place in places}
+
+
+def holds_times(values: Any) -> bool:
+    """Whether a frame, series, array or list holds dates or durations, which numpy would turn into whole numbers.
+
+    Examples
+    --------
+    >>> holds_times(np.array(["2020-02-29"], "M8[us]")), holds_times([[np.timedelta64(5), 1.0]]), holds_times([2.5])
+    (True, True, False)
+    """
+    import narwhals as nw
+
+    found, _ = _seen(values)
+    if isinstance(found, nw.DataFrame):
+        return any(holds_times(found[:, place].to_native()) for place in range(found.shape[1]))
+    if isinstance(found, nw.Series) and (found.dtype.is_temporal() or found.dtype != nw.Object):
+        return bool(found.dtype.is_temporal())
+    kind = "O" if isinstance(values, list | tuple) else getattr(getattr(values, "dtype", None), "kind", "")
+    if kind not in ("m", "M", "O"):
+        return False
+    try:
+        entries = np.asarray(values)
+    except ValueError:  # rows of different lengths
+        return False
+    return entries.dtype.kind in "mM" or (entries.dtype.kind == "O" and any(map(is_time, entries.flat)))
+
+
+def is_time(entry: Any) -> bool:
+    """Whether an entry is a date or duration of numpy, which float takes as a whole number in its own units."""
+    return isinstance(entry, np.datetime64 | np.timedelta64)
 
 
 def numbered(table: Any) -> bool:

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import torch
 
-from lsat_explorer.data.as_numbers import as_numbers, encoding, is_number, refuse_categories
-from lsat_explorer.data.foreign import collected, column_of, frame_of, index_of, rows_at
+from lsat_explorer.data.as_numbers import as_numbers, encoding, is_number, no_numbers, refuse_categories
+from lsat_explorer.data.foreign import collected, column_of, frame_of, index_of, is_time, rows_at
 
 __all__ = [
     "LARGEST",
@@ -112,7 +112,8 @@ def default_names(features: int, image_shape: tuple[int, ...] | None) -> tuple[s
 
 def shown(value: Any) -> str:
     """Write a label, row or entry for a message: as code, at most 60 characters."""
-    text = repr(value.item() if isinstance(value, np.generic) else value)
+    given = value.item() if isinstance(value, np.generic) else value
+    text = str(value) if is_time(value) and isinstance(given, int) else repr(given)  # nanoseconds, by numpy
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
@@ -217,8 +218,7 @@ def read_inputs(
         return values.astype(np.float64), names
     if values.dtype.kind in "OU":
         return numbers(values, what, names, f": {encoding(X)}"), names
-    advice = as_numbers(np.zeros((), values.dtype)[()], 0, names, "convert it to numbers first")
-    raise ValueError(f"{what} is of type {values.dtype}, expected real numbers; {advice}")
+    raise no_numbers(values.dtype, what, names)
 
 
 def numbers(values: np.ndarray, what: str, names: Sequence[str] | None = None, how: str = "") -> np.ndarray:
@@ -230,6 +230,8 @@ def numbers(values: np.ndarray, what: str, names: Sequence[str] | None = None, h
         entries = values[:, column].astype(object)
         entries = np.where(pd.isna(entries), np.nan, entries)
         try:
+            if any(map(is_time, entries)):
+                raise TypeError
             read[:, column] = entries.astype(np.float64)
         except (TypeError, ValueError, OverflowError):
             position = next((row for row, entry in enumerate(entries) if not is_number(entry)), 0)

@@ -25,7 +25,7 @@ from ..tune.run import Run
 from .counted import counted, refuse_held_out
 from .linear import affine
 from .page import below_the_diagram, told
-from .reading import explained, explained_weights, readable, seed_of
+from .reading import explained, explained_weights, readable, refuse_times, seed_of
 from .usual import SHARE, divided, relative, usual_recipe, usual_regularizer, variance
 
 __all__ = ["TunedLeastSquares"]
@@ -173,13 +173,17 @@ class TunedLeastSquares(BaseEstimator):
         """Return the rows to predict as a plain checked array, or as a sparse matrix by rows."""
         with explained(X):
             refuse_categories(X, "X")
-            return _by_rows(validate_data(self, readable(X), reset=False, **_KINDS))
+            X = readable(X)
+            refuse_times(X)
+            return _by_rows(validate_data(self, X, reset=False, **_KINDS))
 
     def _read_both(self, X: Any, y: Any, **how: Any) -> tuple[Any, np.ndarray]:
         """Return the rows to fit, as `_read` does, and their outcomes as a plain checked array."""
         with explained(X, y, labels=not how):
             refuse_categories(X, "X")
-            X, y = validate_data(self, readable(X), readable(y, "y"), ensure_min_samples=2, **_KINDS, **how)
+            X, y = readable(X), readable(y, "y")
+            refuse_times(X, y if how else None)
+            X, y = validate_data(self, X, y, ensure_min_samples=2, **_KINDS, **how)
             if how.get("y_numeric"):
                 y = y.astype(np.float64)
         return _by_rows(X), y

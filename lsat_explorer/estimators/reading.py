@@ -10,12 +10,13 @@ import numpy as np
 import torch
 from sklearn.utils import check_random_state
 
+from ..data.foreign import holds_times
 from ..data.labels import Encoder
 from ..data.row_names import row_names
 from ..data.sparse_rows import check_entries, read_sparse
 from ..data.tables import check_finite, numbers, plain, read_column, read_inputs, shown
 
-__all__ = ["explained", "explained_weights", "readable", "seed_of"]
+__all__ = ["explained", "explained_weights", "readable", "refuse_times", "seed_of"]
 
 
 @contextmanager
@@ -61,10 +62,14 @@ def _look(X: Any, y: Any, labels: bool) -> None:
     if labels:
         Encoder.fit(column, rows, "y")
         return
-    values = column.values
-    if values.dtype.kind not in "biuf":
-        values = numbers(values.reshape(len(values), -1), "y", how=", or fit a TunedLeastSquaresClassifier to classes")
-    check_finite(values.astype(np.float64), "y", rows)
+    check_finite(_amounts(column.values).astype(np.float64), "y", rows)
+
+
+def _amounts(values: np.ndarray) -> np.ndarray:
+    """Return outcomes as numbers, (N,) or (N, m)."""
+    if values.dtype.kind in "biuf":
+        return values
+    return numbers(values.reshape(len(values), -1), "y", how=", or fit a TunedLeastSquaresClassifier to classes")
 
 
 @contextmanager
@@ -125,6 +130,22 @@ def readable(X: Any, what: str = "X") -> Any:
     if columns is None or not hasattr(X, "set_axis") or len({isinstance(name, str) for name in columns}) < 2:
         return X
     return X.set_axis([str(name) for name in columns], axis="columns")
+
+
+def refuse_times(X: Any, y: Any = None) -> None:
+    """Refuse dates and durations in X (N, d) and in the numbers y, (N,) or (N, m), where they are given.
+
+    scikit-learn would take them as whole numbers, of nanoseconds in one table and of microseconds in the next.
+
+    Raises
+    ------
+    ValueError
+        As `Data.from_arrays` does, with the column and what makes numbers of it.
+    """
+    if holds_times(X):
+        read_inputs(X, "X")
+    if y is not None and holds_times(y):
+        _amounts(read_column(y).values)
 
 
 def seed_of(random_state: Any) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from ..data.as_numbers import refuse_categories
+from ..data.as_numbers import no_numbers, refuse_categories
 from ..data.by_name import coded_columns, in_order
 from ..data.foreign import collected, frame_of, numbered
 from ..data.row_names import row_names
@@ -164,7 +164,7 @@ class FittedModel:
         refuse_categories(X, "X", coded_columns(self.feature_names))
         self._check_width(array)
         if array.dtype.kind not in "biufOU":
-            raise ValueError(f"X is of type {array.dtype}: expected real numbers.")
+            raise no_numbers(array.dtype, "X", None if frame is None else self.feature_names)
         array = numbers(array, "X", self.feature_names) if array.dtype.kind in "OU" else array
         rows = np.array(array, dtype=np.float32 if array.dtype == np.float32 else np.float64)
         if self.fill is not None:
