@@ -14,8 +14,10 @@ def balance(omega: Tensor, kinks: list[float], h: Callable[[Tensor], Tensor]) ->
     """Return ν with Σ h(ω_i − ν) = 0, h not decreasing, 0 at 0, and linear between its ``kinks``.
 
     At ν = min ω − max kink every term is at least 0, at ν = max ω − min kink at most 0; between two neighbouring
-    breakpoints ω_i − kink the sum is linear.
+    breakpoints ω_i − kink the sum is linear. An empty ω has ν = 0.
     """
+    if not omega.numel():
+        return omega.new_zeros(())
     points = torch.cat([(omega - kink).flatten() for kink in kinks]).unique()
     low, high = 0, len(points) - 1
     while high - low > 1:

@@ -68,6 +68,8 @@ def multi_objective(
     (2.0, -1.0)
     """
     refuse_transforms()
+    if not isinstance(terms, Iterable):
+        raise ValueError(f"terms is of type {type(terms).__name__}: expected a list of (A, B, weight).")
     given = list(terms)
     _check(given, solver)
     prepared = [_term(i, *term) for i, term in enumerate(given)]
@@ -131,6 +133,8 @@ def _check(terms: list[tuple[Any, Tensor, Tensor | float]], solver: Any) -> None
     if not isinstance(solver, Cholesky | LSMR | CG | None):
         raise ValueError(f"solver is {solver!r}: expected Cholesky(), LSMR(), CG() or None.")
     for number, term in enumerate(terms):
+        if not isinstance(term, Sequence):
+            raise ValueError(f"Term {number} is of type {type(term).__name__}: expected (A, B, weight).")
         if len(term) != 3:
             raise ValueError(f"Term {number} has {len(term)} parts: expected (A, B, weight).")
         A, B, weight = term
@@ -148,8 +152,15 @@ def _check(terms: list[tuple[Any, Tensor, Tensor | float]], solver: Any) -> None
                 f"B of term {number} is {B.dtype} on {B.device}, of term 0 {first[1].dtype} on {first[1].device}: "
                 "expected the same, use .to(…)."
             )
-        if isinstance(weight, Tensor) and weight.numel() != 1:
-            raise ValueError(f"The weight of term {number} has shape {tuple(weight.shape)}: expected one element.")
+        _check_weight(weight, number)
+
+
+def _check_weight(weight: Any, number: int) -> None:
+    if isinstance(weight, Tensor) and weight.numel() != 1:
+        raise ValueError(f"The weight of term {number} has shape {tuple(weight.shape)}: expected one element.")
+    try:
         size = float(weight.detach() if isinstance(weight, Tensor) else weight)
-        if not 0 <= size < float("inf"):
-            raise ValueError(f"The weight of term {number} is {size}: expected a finite number, 0 or more.")
+    except (TypeError, ValueError, RuntimeError) as error:  # no number, or a complex one
+        raise ValueError(f"The weight of term {number} is {weight!r}: expected a real number, 0 or more.") from error
+    if not 0 <= size < float("inf"):
+        raise ValueError(f"The weight of term {number} is {size}: expected a finite number, 0 or more.")

@@ -24,7 +24,7 @@ from ..model.engines import Chunks, Dask
 from ..model.piece import Omega, prefixed, tensor, within
 from ..solve.weighted import Moments, PenaltyMatrix, Solution, solve_normal
 from .criteria import GCV, LeaveOneOut
-from .evaluation import Evaluation, added
+from .evaluation import Evaluation, added, blamed, without_gradient
 from .left_out import without
 from .through_weights import through_weights
 
@@ -99,7 +99,7 @@ def evaluate(problem: Problem, omega: Omega) -> Apart:
             loss, error = (sum(map(float, both)) for both in zip(*(one[:2] for one in found), strict=True))
             error = error if problem.data.task == "classification" else math.sqrt(error)
     if not loss < math.inf:
-        loss, error = math.inf, math.nan
+        loss, error, outcome = math.inf, math.nan, blamed(outcome, omega)
     judgement = (loss + penalty, loss, penalty, error, outcome)
     nowhere = torch.empty(0, problem.targets.shape[1], dtype=torch.float64, device="cpu")
     rights, own = tuple(one.right for one in found if one.right is not None), _sum(one.own for one in found)
@@ -180,6 +180,8 @@ def _judge_of(problem: Problem, there: Omega) -> Judge:
 
 def gradient(problem: Problem, at: Apart) -> Omega:
     """Return ∇ψ by name for the tuned entries of ω; where training rows are read for it, with the losses beside."""
+    if not at.loss < math.inf or not at.solutions:
+        raise without_gradient(at)
     with torch.no_grad():
         images = [solution.solve(right) for solution, right in zip(at.solutions, at.rights, strict=True)]
         result, N = prefixed("loss", at.own), None

@@ -24,7 +24,7 @@ from .through_weights import through_weights
 if TYPE_CHECKING:
     from .problem import Problem
 
-__all__ = ["Evaluation", "Part", "added", "evaluate", "gradient", "own_fit"]
+__all__ = ["Evaluation", "Part", "added", "blamed", "evaluate", "gradient", "own_fit", "without_gradient"]
 
 
 @dataclass(frozen=True)
@@ -108,6 +108,7 @@ def evaluate(problem: Problem, omega: Omega) -> Evaluation:
             loss, error, *read = torch.cat([found, *(solution.factor.verdict for solution in solutions)]).tolist()
             outcomes = [s.judged(read[2 * fit : 2 * fit + 2]) for fit, s in enumerate(solutions)]
             outcome = next((o for o in outcomes if not o.ok), outcomes[0])
+    outcome = blamed(outcome, omega)
     if not outcome.ok:
         score, loss = None, math.inf
     if not loss < math.inf:
@@ -165,7 +166,8 @@ def gradient(problem: Problem, at: Evaluation) -> Omega:
         ∂ψ/∂x_i gains 2 w_i² (s_i G⁻¹ − N) x_i.
     """
     names = problem.tuned_below("loss")
-    assert at.score is not None, "a point without a finite F has no gradient"
+    if at.score is None:
+        raise without_gradient(at)
     slopes, through_leverage, own = at.score.slopes([name.removeprefix("loss.") for name in names])
     result = prefixed("loss", own)
     backward = _Backward(problem, at)
@@ -181,6 +183,21 @@ def gradient(problem: Problem, at: Evaluation) -> Omega:
             backward.add_leverage(at.solutions[0], through_leverage)
         result |= backward.result()
     return {name: result[name] for name in problem.tuned}
+
+
+def without_gradient(at: Evaluation) -> ValueError:
+    """Return the error of who asks for a gradient where F is +∞, or where what it needs was given up."""
+    if math.isfinite(at.loss):
+        return ValueError("This point was settled(), and kept F alone: evaluate it again for its gradient.")
+    return ValueError(f"F is +∞ at this point and has no gradient there: {at.outcome.sentence}")
+
+
+def blamed(outcome: Outcome, omega: Omega) -> Outcome:
+    """Return the outcome of a solve, one that failed for a NaN of ``omega`` with its name."""
+    for name, value in omega.items() if not outcome.ok else ():
+        if bool(value.isnan().any()):
+            return Outcome(Reason.NOT_FINITE, f"omega[{name!r}] holds a NaN: give it a number.")
+    return outcome
 
 
 class _Backward:

@@ -12,7 +12,18 @@ from torch import Tensor
 from ..engines.by_row import ByRow
 from ..model.piece import Omega, nearest
 
-__all__ = ["as_held", "given_start", "held_at", "other_than", "refuse_other_names", "refuse_other_shapes", "started"]
+_USUAL = "as in lsat.Problem(recipe, data).init()"
+
+__all__ = [
+    "as_held",
+    "complete",
+    "given_start",
+    "held_at",
+    "other_than",
+    "refuse_other_names",
+    "refuse_other_shapes",
+    "started",
+]
 
 
 def given_start(omega: Any) -> Omega | None:
@@ -73,9 +84,30 @@ def refuse_other_shapes(omega: Omega, start: Omega) -> None:
     for name, value in omega.items():
         if name in start and value.shape != start[name].shape:
             raise ValueError(
-                f"omega[{name!r}] has shape {tuple(value.shape)}, expected {tuple(start[name].shape)}, as in "
-                "lsat.Problem(recipe, data).init()."
+                f"omega[{name!r}] has shape {tuple(value.shape)}, expected {tuple(start[name].shape)}, {_USUAL}."
             )
+
+
+def complete(omega: Omega, start: Omega) -> Omega:
+    """Return ``omega`` when it has the names and shapes of ``start``; the numbers are not looked at.
+
+    Raises
+    ------
+    ValueError
+        For a name that is missing or is none, and for what is no tensor of real numbers of that shape.
+    """
+    if not isinstance(omega, Mapping):
+        raise ValueError(f"omega is a {type(omega).__name__}, expected hyper-parameters by name: {_USUAL}.")
+    refuse_other_names(omega, start)
+    for name in start:
+        if name not in omega:
+            raise ValueError(f"omega lacks {name!r}: expected every hyper-parameter, {_USUAL}.")
+        value = omega[name]
+        if not isinstance(value, Tensor) or not value.is_floating_point():
+            kind = f"{value.dtype} tensor" if isinstance(value, Tensor) else type(value).__name__
+            raise ValueError(f"omega[{name!r}] is a {kind}, expected a float64 tensor: {_USUAL}.")
+    refuse_other_shapes(omega, start)
+    return omega
 
 
 def started(omega: Omega, start: Omega) -> Omega:

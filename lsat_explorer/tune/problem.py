@@ -29,7 +29,7 @@ from .beside import loss_beside, losses_beside
 from .branch import takes_up
 from .column_names import refuse_misplaced_nodes, refuse_unknown_blocks
 from .evaluation import Evaluation, Part, evaluate, gradient
-from .given import as_held, held_at, other_than, started
+from .given import as_held, complete, held_at, other_than, started
 from .reach import completed
 from .refined import refined
 
@@ -226,7 +226,7 @@ class Problem:
         directions are held by small penalties alone. Features and row weights that are not tuned are refused elsewhere
         than they are held.
         """
-        omega = as_held(omega, self._in_rows)
+        omega = as_held(complete(omega, self._start), self._in_rows)
         with self._room():
             at = apart.evaluate(self, omega) if apart.is_apart(self) else evaluate(self, omega)
         if at.outcome.ok or self.precision is not SINGLE:
@@ -277,7 +277,7 @@ class Problem:
         them. One refinement in float64 undoes the rounding of float32 sums. Features and row weights that are not tuned
         count as they are in ``omega``: where the rows were formed with others, they are formed again.
         """
-        problem = self.holding(omega)
+        problem = self.holding(complete(omega, self._start))
         problem = problem.precisely() if problem.precision is SINGLE else problem
         fit = Fit(tuple(range(len(problem.parts))), ()) if validation else problem.whole
         return refined(problem, omega, fit)
