@@ -6,8 +6,12 @@ import numpy as np
 import pytest
 import torch
 from scipy.optimize import minimize_scalar
+from sklearn.linear_model import Ridge
+from sklearn.metrics import mean_squared_error
+from sklearn.model_selection import cross_val_predict
 
 import lsat_explorer as lsat
+from lsat_explorer.plots.curves import number_text
 from test_problem import ARCHETYPES, STACK, make_data, moved
 
 CRITERIA = [lsat.HeldOut(), lsat.KFold(folds=4), lsat.LeaveOneOut(), lsat.GCV()]
@@ -77,8 +81,40 @@ def test_the_error_is_that_of_the_rows_that_the_criterion_names(criterion):
     last = run.iterates[-1]
     training = criterion.error_rows == "training"
     assert training == isinstance(criterion, lsat.GCV)
-    assert last.error == pytest.approx((last.training_loss if training else last.loss) ** 0.5)
+    outputs = run.data.train.targets.shape[1]
+    assert last.error == pytest.approx(((last.training_loss if training else last.loss) / outputs) ** 0.5)
     assert f"root mean square on the {criterion.error_rows} rows went from" in run.report().html
+
+
+WITH_ERRORS = {
+    "held out": lsat.HeldOut(),
+    "left out": lsat.LeaveOneOut(),
+    "held out, counted": lsat.Counted(lsat.HeldOut(), tuple(range(1, 31))),
+    "left out, counted": lsat.Counted(lsat.LeaveOneOut(), (1.0,) * 39 + (1e-9,)),
+}
+
+
+@pytest.mark.parametrize("engine", [lsat.Memory(), lsat.Chunks(rows=7)], ids=repr)
+@pytest.mark.parametrize("criterion", WITH_ERRORS.values(), ids=WITH_ERRORS)
+def test_the_error_of_several_outputs_is_that_of_scikit_learn(criterion, engine):
+    generator = np.random.default_rng(4)
+    X = generator.normal(size=(90, 4))
+    Y = X @ generator.normal(size=(4, 3)) + generator.normal(size=(90, 3))
+    data = lsat.Data.from_splits((X[:40], Y[:40]), (X[40:70], Y[40:70]), test=(X[70:], Y[70:]))
+    recipe = PLAIN.replace(criterion=criterion, engine=engine, method=lsat.LineSearch(max_iterations=1))
+    run = lsat.tune(recipe, data, progress=False)
+    ridge = Ridge(alpha=float((2 * run.omega["regularizer.log_weight"]).exp()), fit_intercept=False)
+    fitted = ridge.fit(X[:40], Y[:40])
+    judged, predicted = Y[40:70], fitted.predict(X[40:70])
+    if not criterion.held_out:
+        judged, predicted = Y[:40], cross_val_predict(ridge, X[:40], Y[:40], cv=40)
+    counts = getattr(criterion, "counts", None)
+    expected = mean_squared_error(judged, predicted, sample_weight=counts) ** 0.5
+    assert run.kept.error == pytest.approx(expected, rel=1e-6)
+    assert run.test().error == pytest.approx(mean_squared_error(Y[70:], fitted.predict(X[70:])) ** 0.5, rel=1e-6)
+    constant = np.broadcast_to(Y[:40].mean(0), judged.shape)
+    told = number_text(mean_squared_error(judged, constant, sample_weight=counts) ** 0.5)
+    assert f"predicted for every row, has {told}." in run.report().html
 
 
 @pytest.mark.parametrize("criterion", [lsat.KFold(folds=4), lsat.LeaveOneOut()], ids=repr)

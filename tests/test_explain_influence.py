@@ -62,7 +62,7 @@ def test_what_if_is_a_new_solve(name, many, models):
         wrong = np.asarray(data.classes)[scores.argmax(1)] != data.validation.labels
         assert answer.after.error == pytest.approx((plain.shares * wrong).mean())
     else:
-        squares = ((scores - data.validation.targets.numpy()) ** 2).sum(1)
+        squares = ((scores - data.validation.targets.numpy()) ** 2).mean(1)
         assert answer.after.error == pytest.approx(math.sqrt((plain.shares * squares).mean()), rel=1e-6)
 
 

@@ -143,6 +143,15 @@ def test_folds_of_partitions_are_made_on_the_workers(pairs: Pairs, engine: lsat.
     assert torch.equal(fold.chosen(numbers).read(slice(None)), torch.from_numpy(pairs["train"][0])[numbers])
 
 
+@pytest.mark.parametrize("criterion", [lsat.HeldOut(), lsat.LeaveOneOut(), lsat.GCV()], ids=repr)
+def test_the_error_of_several_outputs_is_that_of_rows_in_memory(pairs: Pairs, engine: lsat.Dask, criterion) -> None:
+    given = {split: (X, X[:, :3] + X[:, 3:] ** 2) for split, (X, _) in pairs.items()}
+    recipe = lsat.Recipe(criterion=criterion, method=lsat.LineSearch(max_iterations=1))
+    here = lsat.tune(recipe, lsat.Data.from_splits(**given), progress=False)
+    there = lsat.tune(recipe.replace(engine=engine), lsat.Data.from_splits(**given), progress=False)
+    assert [it.error for it in there.iterates] == pytest.approx([it.error for it in here.iterates], rel=1e-6)
+
+
 def test_an_entry_that_is_not_finite_is_named_by_its_row_of_all(pairs: Pairs) -> None:
     pairs["validation"][0][101, 2] = np.nan
     for make in KINDS:

@@ -67,9 +67,9 @@ class Judge(NamedTuple):
         return Verdict(loss.detach(), error, slopes, dict(zip(self.names, rest, strict=True)))
 
     def _wrong(self, predictions: Tensor, targets: Tensor) -> Tensor:
-        """Return which rows are misclassified (r,), or the squared norms of their errors."""
+        """Return which rows are misclassified (r,), or the mean squares of their errors over outputs."""
         if not self.classifies:
-            return (predictions - targets).square().sum(1)
+            return (predictions - targets).square().mean(1)
         return misclassified(predictions, targets).double()
 
     def _without(self, left_out: Any, predictions: Tensor, targets: Tensor, leverage: Tensor) -> Verdict:
@@ -90,7 +90,7 @@ def _by_columns(rows: Tensor) -> Tensor:
 class Judged(NamedTuple):
     """Sums of rows at θ: of ψ, of the error, ∇_θψ (n, m), and of the slopes of the loss's own parameters.
 
-    The error is the share of rows misclassified, or the mean squared norm of the errors.
+    The error is the share of rows misclassified, or the mean square of the errors, over rows and outputs.
     """
 
     loss: Tensor

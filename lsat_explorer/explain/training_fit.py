@@ -182,7 +182,7 @@ class TrainingFit:
         return self.criterion.value(self.loss, predictions, self.validation.targets.double(), None, omega)
 
     def error_of(self, predictions: Tensor) -> float:
-        """Return the share of validation rows misclassified, or the root mean squared error."""
+        """Return the share of validation rows misclassified, or the root mean square of the errors."""
         return float(error_of(predictions, self.validation.targets.double(), self.data.task, self.criterion.mean))
 
 

@@ -32,7 +32,7 @@ _MANY = 4
 
 @dataclass(frozen=True)
 class Judged:
-    """``loss`` ψ and ``error`` on the validation rows: the share misclassified, or the root mean squared error.
+    """``loss`` ψ and ``error`` on the validation rows: the share misclassified, or the root mean square.
 
     Rows count as often as the criterion says.
     """

@@ -85,9 +85,10 @@ class Iterate:
     stopping_loss : float
         The same loss on the test rows, when the recipe has early stopping.
     error : float
-        Share of validation rows misclassified, or root mean squared error in regression. With `KFold` and
-        `LeaveOneOut`, of the training rows as they are predicted without themselves; with `GCV`, of the training rows
-        as they are fitted.
+        Share of validation rows misclassified, or in regression the root of the mean square of their errors, a mean
+        over rows and, where there are several, outputs: in the units of the targets. With `KFold` and `LeaveOneOut`,
+        of the training rows as they are predicted without themselves; with `GCV`, of the training rows as they are
+        fitted.
     step : float
         The step size t that was tried.
     residual : float
