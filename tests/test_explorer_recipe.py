@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import lsat_explorer as lsat
@@ -132,3 +134,32 @@ def test_a_device_that_is_applied_is_shown_and_one_that_is_chosen_stays(explorer
     explorer.restart()
     explorer.wait(60)
     assert explorer.run.recipe.device == "auto"
+
+
+def test_the_text_of_the_recipe_keeps_step_with_the_sliders_once_the_run_has_ended(explorer: Explorer) -> None:
+    def copied() -> lsat.Recipe:
+        names: dict[str, Any] = {}
+        exec(explorer.heading.source, names)
+        names["explorer"].close()
+        recipe: lsat.Recipe = names["recipe"]
+        return recipe
+
+    def move(value: float) -> None:
+        explorer.sliders.set_state({"values": {**explorer.sliders.values, LAMBDA: value}})
+
+    explorer.start()
+    explorer.wait(60)
+    ran = explorer.run.recipe
+    code = explorer.panel.code
+    move(0.5)
+    assert lsat.Recipe.from_json(code.json) == copied() == explorer.recipe != ran
+    code.set_state({"draft": code.json.replace('"seed": 0', '"seed": 9')})
+    move(0.25)
+    assert code.behind
+    code.revert()
+    code.apply()
+    assert explorer.sliders.values[LAMBDA] == 0.25
+    explorer.restart()
+    explorer.wait(60)
+    explorer.table.set_state({"chosen": 1})
+    assert lsat.Recipe.from_json(code.json) == copied() == explorer.runs[0].used

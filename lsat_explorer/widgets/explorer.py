@@ -268,14 +268,15 @@ class Explorer(OnlyKnown, Restoring, Shown, ipywidgets.VBox):
         seen, earlier = line.run, line.run is not run
         planned = self.tuner.planned and not earlier
         over = activity in (Activity.ENDED, Activity.FAILED) and bool(seen.iterates)
-        recipe = line.used if earlier or (over and not planned) else self.recipe
+        text = line.used if earlier else self.recipe
+        recipe = line.used if over and not planned else text
         self.sliders.look_at(recipe if earlier else None)
         self.sliders.hold(activity not in (Activity.READY, Activity.ENDED, Activity.FAILED))
         with self.heading.hold_sync():
             self.heading.facts = facts(self.data, seen.problem)
-            if recipe is not self._told:
-                self._told, self.heading.source = recipe, cell_source(self.data, recipe, namespace())
-        self.panel.show(recipe, *known(seen, recipe), of=line.name if earlier else "")
+            if text is not self._told:
+                self._told, self.heading.source = text, cell_source(self.data, text, namespace())
+        self.panel.show(recipe, *known(seen, recipe), text=text, of=line.name if earlier else "")
         if self.recipe is not self.panel.recipe:
             self._show_recipe(self.recipe)
         self.last_look.follow(seen, activity)

@@ -125,9 +125,22 @@ class RecipePanel(OnlyKnown, OwnLayout, ipywidgets.VBox):
         widths: Mapping[str, int] | None,
         held: Collection[str] = (),
         *,
+        text: Recipe | None = None,
         of: str = "",
     ) -> None:
-        """Show another recipe, that of a run of this name, to be read, or other present values of ω."""
+        """Show another recipe, that of a run of this name, to be read, or other present values of ω.
+
+        Parameters
+        ----------
+        recipe : Recipe
+            That of the cards.
+        omega, widths, held
+            What a run of it knows of them, see `known`.
+        text : Recipe, optional
+            That which is shown as text to edit, where the cards tell what a run that is over has used.
+        of : str
+            The name of the run.
+        """
         found = cards(recipe, omega, widths, held)
         drawn = [(tab, card) for tab, some in found.items() for card in some if card.picture]
         with self.tabs.hold_sync():
@@ -136,7 +149,7 @@ class RecipePanel(OnlyKnown, OwnLayout, ipywidgets.VBox):
             self._fix()
             self.tabs.pictures = {f"{tab}/{card.name}": card.picture for tab, card in drawn}
             self.tabs.cards = {tab: [_without_picture(card) for card in some] for tab, some in found.items()}
-        self.code.show(recipe)
+        self.code.show(recipe if text is None else text)
 
     def _fix(self) -> None:
         self.tabs.fixed = bool(self.tabs.whose) or self._shown.regularizer != self.recipe.regularizer
