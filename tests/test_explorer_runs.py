@@ -10,7 +10,7 @@ import pytest
 
 import lsat_explorer as lsat
 from live import LAMBDA, command
-from lsat_explorer.widgets import Explorer
+from lsat_explorer.widgets import Explorer, stills
 from lsat_explorer.widgets.worker import Activity
 from waiting import until
 
@@ -100,6 +100,19 @@ def test_the_state_of_every_view_is_json(explorer: Explorer) -> None:
     for part in (explorer.heading, explorer.panel.tabs, explorer.table, explorer.sliders, explorer.tuner.controls):
         state = {name: value for name, value in part.get_state().items() if name not in ("_esm", "_css", "layout")}
         json.dumps(state, allow_nan=False)
+
+
+def test_the_picture_of_a_run_that_is_over_has_the_tolerance_that_it_used(
+    explorer: Explorer, recipe: lsat.Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    drawn: list[float] = []
+    monkeypatch.setattr(stills, "tolerance", lambda recipe: drawn.append(recipe.method.tolerance))
+    explorer.start()
+    explorer.wait(60)
+    explorer.recipe = recipe.replace(method=lsat.ProximalGradient(max_iterations=6, tolerance=1e-7))
+    drawn.clear()
+    explorer.picture()
+    assert drawn == [lsat.ProximalGradient().tolerance]
 
 
 @pytest.mark.parametrize("view", ["explorer", "tuner", "sliders"])

@@ -20,6 +20,7 @@ from lsat_explorer.widgets.history import OmegaColumns
 from lsat_explorer.widgets.live_curves import LiveCurves
 from lsat_explorer.widgets.run_list import MOST_OVERLAID, RunList
 from lsat_explorer.widgets.run_table import RunTable
+from waiting import until
 
 
 @pytest.fixture
@@ -48,6 +49,31 @@ def test_chosen_runs_are_drawn_beside_the_shown_one_under_their_names(tuner: Liv
     tuner.table.set_state({"chosen": 0})
     send(tuner.table, command="overlay", run=1, on=False)
     assert len(trace(tuner, "overlay 0").x) == 0
+
+
+def test_the_tolerance_of_a_run_that_is_over_is_the_one_that_it_used(
+    tuner: LiveTuner, recipe: lsat.Recipe, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def line() -> float:
+        return float(trace(tuner, "tolerance").y[0])
+
+    def coarser(tolerance: float) -> lsat.Recipe:
+        return recipe.replace(method=lsat.ProximalGradient(max_iterations=5, tolerance=tolerance))
+
+    drawn: list[float] = []
+    monkeypatch.setattr(plots, "explorer_picture", lambda _curves, tolerance, *_, **__: drawn.append(tolerance))
+    tuner.step()
+    until(lambda: tuner.worker.resting)
+    tuner.change(coarser(0.002))
+    assert line() == 0.002  # the run takes it up
+    end(tuner)
+    tuner.change(coarser(1e-7))
+    assert line() == 0.002
+    tuner.picture()
+    assert drawn == [0.002]
+    tuner.restart()
+    tuner.wait(60)
+    assert line() == 1e-7
 
 
 def test_at_most_six_runs_lie_beside_the_shown_one_each_in_its_colour(data: lsat.Data) -> None:

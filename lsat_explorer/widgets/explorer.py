@@ -254,7 +254,7 @@ class Explorer(OnlyKnown, Restoring, Shown, ipywidgets.VBox):
         from lsat_explorer.widgets.stills import run_picture
 
         title = " · ".join(["Explorer", *self.heading.facts])
-        return run_picture(self.run, self.recipe, self.tuner.controls.sentence, title)
+        return run_picture(self.run, self.tuner.used(self.run), self.tuner.controls.sentence, title)
 
     def sentence(self) -> str:
         """Return what the view is."""
@@ -267,9 +267,8 @@ class Explorer(OnlyKnown, Restoring, Shown, ipywidgets.VBox):
         line = self.table.shown
         seen, earlier = line.run, line.run is not run
         planned = self.tuner.planned and not earlier
-        over = activity in (Activity.ENDED, Activity.FAILED) and bool(seen.iterates)
         text = line.used if earlier else self.recipe
-        recipe = line.used if over and not planned else text
+        recipe = text if planned else self.tuner.used(seen)
         self.sliders.look_at(recipe if earlier else None)
         self.sliders.hold(activity not in (Activity.READY, Activity.ENDED, Activity.FAILED))
         with self.heading.hold_sync():

@@ -222,7 +222,8 @@ class LiveTuner(OnlyKnown, Steered, Shown, ipywidgets.VBox):
         from lsat_explorer.plots import explorer_picture
 
         curves = history(self.run.iterates)
-        return explorer_picture(curves, tolerance(self.recipe), None, [], self.controls.sentence, self._title())
+        line = tolerance(self.used(self.run))
+        return explorer_picture(curves, line, None, [], self.controls.sentence, self._title())
 
     def sentence(self) -> str:
         """Return what the view is."""
@@ -252,10 +253,17 @@ class LiveTuner(OnlyKnown, Steered, Shown, ipywidgets.VBox):
                 self.table.problem = problem
             self._complained = problem
 
+    def used(self, run: Any) -> Recipe:
+        """Return the recipe that ends a run: the one it used where it is over, or where another is steered."""
+        kept = self.runs.of(run)
+        over = self.worker.activity in (Activity.ENDED, Activity.FAILED) and bool(run.iterates)
+        if run is self.run and not over:
+            return self.recipe
+        return run.recipe if kept is None else kept.used
+
     def _draw_curves(self) -> None:
-        recipe = self.recipe if self._shown is None else self._shown.recipe
         run = self._shown or self.run
-        self._curves.draw(run, recipe, self.runs.overlaid, self.controls.marked, self.look_of(run))
+        self._curves.draw(run, self.used(run), self.runs.overlaid, self.controls.marked, self.look_of(run))
 
     def _say(self) -> Activity:
         """Show counts and words alone, which is quick, and return what the worker is doing."""
