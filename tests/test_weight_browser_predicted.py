@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import re
 import threading
+from typing import Any
 
 import numpy as np
 import pytest
@@ -231,6 +232,21 @@ def test_a_message_brings_predictions_up_to_date(digits: lsat.Data, tuned: lsat.
     standing = sent(browser, "_standing")["_standing"]
     assert (standing["number"], standing["behind"]) == (standing["now"], False)
     assert shown(browser)["losses"] != before
+
+
+@pytest.mark.parametrize("asks", [{"order": "-loss"}, {"selected": [3], "_looked": 3}])
+def test_weights_are_of_the_iteration_that_the_predictions_are_of(digits: lsat.Data, asks: dict[str, Any]) -> None:
+    run = lsat.Run(lsat.recipes.paper_weighting(shape=(8, 8), per_class=1), digits)
+    browser = WeightBrowser(run, order="lightest")
+    for _ in range(3):  # by another view, which does not tell this one
+        next(run.steps())
+    assert len(run.iterates) == 3
+    browser.set_state(asks)
+    browser.wait()
+    page = shown(browser)
+    weights = run.weights()[page["positions"]]
+    assert [float(text) for text in page["weights"]] == pytest.approx(weights, rel=1e-2)
+    assert len(set(page["weights"])) > 1
 
 
 def test_a_run_without_a_fit_is_browsed_all_the_same(run: FakeRun, tuned: lsat.Run) -> None:

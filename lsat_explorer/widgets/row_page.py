@@ -38,6 +38,7 @@ class RowPage(RowParts, RowVerdicts):
     _matrix: traitlets.List[Any] = traitlets.List().tag(sync=True)
     _standing = traitlets.Dict().tag(sync=True)
 
+    _weighed: Any = None  # the hyper-parameters at which the weights were last compared with those of the run
     _stamp = 0  # counts what was laid out anew: pages of one stamp are of one order, filter and state of the run
 
     def _tuned(self) -> bool:
@@ -105,6 +106,24 @@ class RowPage(RowParts, RowVerdicts):
             answer, changes = self._model.answer, self._changes()
             self._answer = {} if answer is None or changes is None else answer.told | {"old": answer.changes != changes}
         self.save_soon()
+
+    def _take_found(self) -> None:
+        """Show what was found out of the model, beside the weights that belong to it."""
+        with self._lock:
+            self._renew_weights()
+            self._lay_out()
+
+    def _renew_weights(self) -> bool:
+        """Read the weights again where the run has come to other hyper-parameters; return whether they moved."""
+        omega = getattr(self.run, "omega", None) if can_predict(self.run) else None
+        if omega is not None and omega is self._weighed:
+            return False
+        self._weighed = omega
+        weights = self._own_weights()
+        moved = not weights.same(self._weights)
+        if moved:
+            self._weights = weights
+        return moved
 
     def _described(self, page: Page, keep: Kept, told: Told) -> dict[str, Any]:
         shown = self._tiles.describe(self._weights, page, keep, told, self._sorting.column)
@@ -201,6 +220,8 @@ class RowPage(RowParts, RowVerdicts):
             if self._moving:
                 return
             explains, looked = can_predict(self.run), self._looked if self.part != "test" else -1
+            if explains and self._renew_weights():
+                self._lay_out()
             closer = explains and looked >= 0 and self.part == "training" and self._model.at_rest and self._judges
             columns = self._asks_columns or closer
             listed = self._lists_predictions and (renew or (self._model.at_rest and not self._apart))

@@ -110,7 +110,7 @@ class WeightBrowser(Shown, RowPage):
         self._tiles: Any = None  # a RowTiles once there is a run
         self._all, self._orders = {}, {}
         self._drawn: tuple[int, ...] | None = None
-        self._fits = RowFits(self._lay_out)
+        self._fits = RowFits(self._take_found)
         self._given, self._verdicts, self._decided = verdicts, Verdicts(), {}
         super().__init__(**settings)
         with self.hold_sync(), self._without_layout():  # the page hears of the view once, as it is then
@@ -219,9 +219,7 @@ class WeightBrowser(Shown, RowPage):
             if run is not None and run is not self.run:
                 self.run = run
                 return
-            weights = self._own_weights()
-            if not weights.same(self._weights) or self._shown["explains"] != can_predict(self.run):
-                self._weights = weights
+            if self._renew_weights() or self._shown["explains"] != can_predict(self.run):
                 self._lay_out()
             self._standing = self._model.standing()
             if self._model.at_rest and not self._model.problem:
