@@ -271,6 +271,24 @@ def test_a_loss_that_falls_while_the_error_rises_is_warned_of() -> None:
     assert compared(Judged(0.5, 2.0), Judged(0.5, 2.5), False)["after"] == ["0.5000", "2.5000"]
 
 
+@pytest.mark.parametrize(
+    ("before", "after", "told"),
+    [
+        (1.09e11, 1.05e11, ["1.09e11", "1.05e11", "-4e9"]),
+        (3.2e-7, 3.1e-7, ["3.2e-7", "3.1e-7", "-1e-8"]),
+        (1.53244, 1.53246, ["1.5324", "1.5325", "+2e-5"]),
+        (0.0093, 0.0123, ["0.0093", "0.0123", "+0.0030"]),
+        (0.0, 0.0, ["0.0000", "0.0000", "0.0000"]),
+        (float("inf"), 2.0, ["–", "2.0000", "–"]),
+    ],
+)
+def test_loss_and_error_of_any_size_are_told_with_their_names(before: float, after: float, told: list[str]) -> None:
+    answer = compared(Judged(before, before), Judged(after, after), False)
+    assert [answer[when] for when in ("before", "after", "moved")] == [[text, text] for text in told]
+    assert answer["names"] == ["validation loss", "validation RMSE"]
+    assert compared(Judged(1.0, 0.1), Judged(1.0, 0.1), True)["names"] == ["validation loss", "validation error"]
+
+
 def test_numbers_are_relabelled_by_text() -> None:
     rng = np.random.default_rng(0)
     for outputs, text, label in ((1, "2.5", 2.5), (2, "2.5, -1", (2.5, -1.0))):

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
 import pytest
 
 import lsat_explorer as lsat
 from fake_run import FakeRun
 from live import end, opened, rows, send, slower, trace, weighting
+from lsat_explorer.plots.curves import value_text
 from lsat_explorer.widgets import LiveTuner
 from lsat_explorer.widgets.facts import devices, seconds_to_go
 from waiting import SOON, until
@@ -46,6 +48,19 @@ def test_the_table_tells_whose_the_error_is(criterion: Any, of: str, data: lsat.
     tuner = LiveTuner(data, lsat.Recipe(criterion=criterion, method=lsat.LineSearch(max_iterations=1)))
     assert rows(tuner, "error_rows") == [of]
     tuner.close()
+
+
+@pytest.mark.parametrize("scale", [1e-4, 1.0, 1e6])
+def test_the_table_tells_a_loss_of_any_size_in_the_digits_of_the_curves(scale: float) -> None:
+    rng = np.random.default_rng(0)
+    inputs = rng.standard_normal((40, 2))
+    targets = scale * (inputs @ [1.0, 2.0] + rng.standard_normal(40))
+    recipe = lsat.Recipe(method=lsat.ProximalGradient(max_iterations=1))
+    for tuner in opened(lsat.Data.from_arrays(inputs, targets), recipe):
+        assert rows(tuner, "loss_text") == [""]
+        end(tuner)
+        assert rows(tuner, "loss_text") == [value_text(tuner.run.kept.loss)]
+        assert float(rows(tuner, "loss_text")[0]) == pytest.approx(tuner.run.kept.loss, rel=1e-3)
 
 
 def test_the_table_shows_the_iterate_that_early_stopping_keeps() -> None:

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from lsat_explorer.data.split import counted
 from lsat_explorer.explain import Judged, what_if
+from lsat_explorer.plots.curves import number_text, value_text
 from lsat_explorer.tune.fitted import FittedModel
 from lsat_explorer.verdicts import Verdict
 
 __all__ = ["Answer", "Changes", "answer_of", "changes_of"]
 
-_RISEN = "The validation loss falls and the validation error rises: these verdicts may be fitting the validation rows."
+_RISEN = "The validation loss falls and the validation {} rises: these verdicts may be fitting the validation rows."
 
 
 @dataclass(frozen=True)
@@ -72,24 +74,40 @@ def compared(before: Judged, after: Judged, shares: bool) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``before`` and ``after``, each [loss, error] in words; ``moved``, by how much, and ``better``, for each whether
-        it fell, stayed (None) or rose; ``warning``, where the loss fell and the error rose.
+        ``names``, what both numbers are; ``before`` and ``after``, each [loss, error] in words; ``moved``, by how much,
+        and ``better``, for each whether it fell, stayed (None) or rose; ``warning``, where the loss fell and the error
+        rose.
 
     Examples
     --------
     >>> compared(Judged(1.5, 0.06), Judged(1.4, 0.07), True)["warning"]
     'The validation loss falls and the validation error rises: these verdicts may be fitting the validation rows.'
     """
-    unit, places, tail = (100, 2, " %") if shares else (1, 4, "")
-    loss, error = (before.loss, after.loss), (before.error * unit, after.error * unit)
+    word = "error" if shares else "RMSE"
+    loss, error = (before.loss, after.loss), (before.error, after.error)
+    told = [_told(*loss), _told_share(*error) if shares else _told(*error)]
+    stayed = [was == now for was, now, _ in told]  # as far as can be read: rounding is neither better nor worse
     risen = after.loss < before.loss and after.error > before.error
-    moved = [f"{loss[1] - loss[0]:+.4f}", f"{error[1] - error[0]:+.{places}f}"]
-    stayed = [float(by) == 0 for by in moved]  # as far as can be read: rounding is neither better nor worse
-    moved = [by.lstrip("+-") if same else by for by, same in zip(moved, stayed, strict=True)]
     return {
-        "before": [f"{loss[0]:.4f}", f"{error[0]:.{places}f}{tail}"],
-        "after": [f"{loss[1]:.4f}", f"{error[1]:.{places}f}{tail}"],
-        "moved": [moved[0], moved[1] + (" points" if shares else "")],
+        "names": ["validation loss", f"validation {word}"],
+        "before": [was for was, _, _ in told],
+        "after": [now for _, now, _ in told],
+        "moved": [by for _, _, by in told],
         "better": [None if same else now < was for same, (was, now) in zip(stayed, (loss, error), strict=True)],
-        "warning": _RISEN if risen else "",
+        "warning": _RISEN.format(word) if risen else "",
     }
+
+
+def _told(was: float, now: float) -> tuple[str, str, str]:
+    """Return two numbers in the digits of the curves, and their difference in as many as it takes to read it."""
+    texts = value_text(was), value_text(now)
+    if texts[0] == texts[1] or not math.isfinite(now - was):
+        return *texts, value_text(0.0 if texts[0] == texts[1] else math.nan)
+    by = f"{now - was:+.4f}"
+    return *texts, number_text(now - was, "+.2g") if "e" in "".join(texts) or float(by) == 0 else by
+
+
+def _told_share(was: float, now: float) -> tuple[str, str, str]:
+    """Return two shares and their difference, in hundredths of them."""
+    by = f"{100 * (now - was):+.2f}"
+    return f"{100 * was:.2f} %", f"{100 * now:.2f} %", f"{by if float(by) else '0.00'} points"

@@ -9,6 +9,7 @@ from typing import Any, overload
 import traitlets
 
 from lsat_explorer.model.recipe import Recipe
+from lsat_explorer.plots.curves import value_text
 from lsat_explorer.widgets.facts import SHORT_OF_GOAL, difference, told
 
 __all__ = ["MOST_OVERLAID", "KeptRun", "RunList", "looked_at"]
@@ -261,6 +262,7 @@ class RunList(Sequence[KeptRun]):
             "name": kept.name,
             "note": kept.note,
             "differs": kept.words(self.first),
+            "loss_text": value_text(run.kept.loss) if last else "",
             "loss": _finite(run.kept.loss) if last else None,  # as its model has, where early stopping keeps another
             "error": _finite(run.kept.error) if last else None,
             "error_rows": run.recipe.criterion.error_rows,

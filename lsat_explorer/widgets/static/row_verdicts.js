@@ -157,7 +157,7 @@ function verdictLine(model, set, { undo, redo }) {
     result.replaceChildren(head);
     if (told.problem) result.append(dom("div", { class: "lsat-error", text: told.problem }));
     if (told.before) {
-      const lines = ["validation loss", "validation error"].map((name, i) => dom("tr", {}, cell("th", name, { scope: "row" }),
+      const lines = told.names.map((name, i) => dom("tr", {}, cell("th", name, { scope: "row" }),
         ...["before", "after", "moved"].map((when) => cell("td", told[when][i], {
           class: `lsat-number${when === "moved" && told.better[i] !== null ? ` lsat-browser-${told.better[i] ? "fell" : "rose"}` : ""}`,
         }))));

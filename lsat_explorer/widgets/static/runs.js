@@ -122,7 +122,7 @@ function render({ model, el }) {
       remove.title = row.stays ? "The buttons steer this run: restart or branch first" : "Delete this run";
       const has = isNumber(row.loss);
       const values = [
-        has ? row.loss.toFixed(4) : "–", isNumber(row.error) ? `${percent(row.error)}${fitted(row)}` : "–",
+        has ? row.loss_text : "–", isNumber(row.error) ? `${percent(row.error)}${fitted(row)}` : "–",
         has ? row.iterations.toLocaleString("en-US") : "–", has ? `${briefly(row.seconds)} s` : "–",
       ];
       numbers.forEach((cell, i) => { cell.textContent = values[i]; });
