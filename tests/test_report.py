@@ -176,7 +176,14 @@ def test_rows_that_are_no_images_are_a_table_and_regression_has_its_own_error():
     assert f"root mean square on the validation rows went from {run.iterates[0].error:.4g} to" in page.text
     assert len(page.all("table")) == 4
     lightest = run.weights().argsort(kind="stable")[0]
-    assert f"{data.train.labels[lightest]}{run.weights()[lightest]:.2f}{data.train.rows[lightest]}" in page.text
+    assert "targetweightrow" in page.text
+    target = f"{data.train.labels[lightest]:.4g}"
+    assert f"{target}{run.weights()[lightest]:.2f}{data.train.rows[lightest]}" in page.text
+    several = lsat.Data.from_arrays(X, X @ [[1.0, 1e5], [0.0, -2e5]] + 1.0)
+    run = lsat.tune(lsat.Recipe(method=QUICK, **WEIGHTED), several, progress=False)
+    lightest = run.weights().argsort(kind="stable")[0]
+    target = ", ".join(f"{number:.4g}" for number in several.train.labels[lightest]).replace("e+0", "e")
+    assert f"{target}{run.weights()[lightest]:.2f}{several.train.rows[lightest]}" in Page(run.report().html).text
 
 
 def test_weights_that_only_rows_can_tell_are_not_made_up(tmp_path, digits):

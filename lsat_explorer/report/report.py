@@ -170,9 +170,9 @@ def _weights(run: Run, weights: NDArray[np.float64] | None, chosen: tuple[list[i
 
 def _rows(data: Data, weights: NDArray[np.float64], rows: list[int]) -> str:
     """Return rows as thumbnails, or as a table where they are no images."""
-    said = [(data.train.labels[i], f"{weights[i]:.2f}", data.train.rows[i]) for i in rows]
+    said = [(words.given(data.train.labels[i]), f"{weights[i]:.2f}", data.train.rows[i]) for i in rows]
     if data.image_shape is None:
-        return page.table(("label", "weight", "row"), said, words=1)
+        return page.table(("label" if data.classes else "target", "weight", "row"), said, words=1)
     pictures = map(_png, data.images("train", rows))
     return page.tiles(page.Tile(png, *caption) for png, caption in zip(pictures, said, strict=True))
 

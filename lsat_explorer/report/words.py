@@ -29,6 +29,7 @@ __all__ = [
     "OMEGA",
     "columns",
     "data_name",
+    "given",
     "iterates",
     "listed",
     "no_weights",
@@ -52,6 +53,19 @@ def data_name(run: Run) -> str:
 
 def _saved_name(said: dict[str, Any]) -> str:
     return str((said.get("data") or {}).get("name", "unknown rows")).removeprefix("Data(").removesuffix(")")
+
+
+def given(label: object) -> str:
+    """Return what the data say of a row, a class or one or several targets, as one text.
+
+    Examples
+    --------
+    >>> given("cat"), given(np.array([-0.909427562, 36922.9331]))
+    ('cat', '-0.9094, 3.692e4')
+    """
+    if isinstance(label, np.ndarray):
+        return ", ".join(given(part) for part in label.ravel())
+    return number_text(float(label)) if isinstance(label, float | np.floating) else str(label)
 
 
 def story(run: Run) -> list[str]:
