@@ -78,6 +78,22 @@ def test_what_is_assigned_in_python_and_cannot_be_raises_and_leaves_all_as_it_wa
         HyperSliders(lsat.Recipe(), values=given)
 
 
+@pytest.mark.parametrize(
+    ("path", "value", "says"),
+    [
+        ("method/grow", 0.5, "step growth is 0.5: expected a finite number of at least 1."),
+        ("method/shrink", 1.5, "step cut is 1.5: expected a finite number between"),
+        (LAMBDA, -1.0, "λ of log row weights is -1.0: expected a finite number of at least 0"),
+    ],
+)
+def test_what_a_piece_refuses_is_told_by_the_name_beside_its_slider(
+    path: str, value: float, says: str, recipe: lsat.Recipe
+) -> None:
+    sliders = HyperSliders(recipe)
+    sliders.set_state({"values": {**sliders.values, path: value}})
+    assert sliders.get_state()["_problem"].startswith(says)
+
+
 def test_numbers_of_numpy_move_the_sliders() -> None:
     sliders = HyperSliders(lsat.Recipe())
     sliders.values = {"method/max_iterations": np.int64(50), "method/tolerance": np.float32(0.5)}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
@@ -167,7 +168,22 @@ def set_knob(recipe: Recipe, path: str, value: float) -> Recipe:
         raise ValueError(f"{known[path].label} is {value!r}: expected 0 for off or 1 for on.")
     number = bool(value) if known[path].switch else round(value) if known[path].whole else float(value)
     part, *rest = path.split(SEPARATOR)
-    return recipe.replace(**{part: _replaced(getattr(recipe, part), rest, number)})
+    try:
+        return recipe.replace(**{part: _replaced(getattr(recipe, part), rest, number)})
+    except ValueError as error:
+        raise ValueError(_labelled(known[path].label, rest[-1], str(error))) from error
+
+
+def _labelled(label: str, field: str, words: str) -> str:
+    """Return what a piece says of a field, with the name that stands beside its slider.
+
+    Examples
+    --------
+    >>> _labelled("step growth", "grow", "ProximalGradient: grow is 0.5: expected a finite number of at least 1.")
+    'step growth is 0.5: expected a finite number of at least 1.'
+    """
+    own = re.match(rf"\w+: {re.escape(field)} is ", words)
+    return f"{label} is {words[own.end() :]}" if own else f"{label}: {words}"
 
 
 def _replaced(value: Any, path: list[str], number: float | bool) -> Any:
