@@ -308,6 +308,28 @@ def test_numbers_are_relabelled_by_text() -> None:
         browser.close()
 
 
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_a_suggestion_of_numbers_is_read_and_told_from_another_label(outputs: int) -> None:
+    rng = np.random.default_rng(0)
+    data = lsat.Data.from_arrays(rng.standard_normal((60, 3)), -1e5 * rng.standard_normal((60, outputs)), test=0)
+    browser = WeightBrowser(lsat.tune(lsat.Recipe(), data, progress=False), verdicts=lsat.Verdicts())
+    browser.selected = [data.train.rows[6]]
+    browser.wait()
+    said = state(browser, "_zoom")["suggested"]
+    parts = said.replace("\N{MINUS SIGN}", "-").split(", ")
+    assert len(parts) == outputs
+    assert all(np.isfinite(float(part)) and len(part) <= 9 for part in parts)
+    assert "-" not in said + state(browser, "_zoom")["label"] + "".join(state(browser, "_shown")["labels"])
+    say(browser, do="verdict", kind="suggestion", position=6)
+    assert state(browser, "_zoom")["verdict"]["suggested"]
+    assert said.startswith(state(browser, "_zoom")["verdict"]["to"].removesuffix("…"))
+    say(browser, do="verdict", kind="relabel", position=6, to=", ".join(["2.5"] * outputs))
+    assert not state(browser, "_zoom")["verdict"]["suggested"]
+    say(browser, do="verdict", kind="keep", position=6)
+    assert state(browser, "_zoom")["verdict"] == {"kind": "keep", "to": ""}
+    browser.close()
+
+
 def test_rows_of_a_multiindex_get_no_verdict_and_the_view_says_why() -> None:
     index = pd.MultiIndex.from_product([["a", "b"], range(20)])
     X = pd.DataFrame(np.random.default_rng(0).random((40, 3)), index=index)

@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from lsat_explorer.explain import label_doubt
 from lsat_explorer.explain.training_fit import judged_fit
 from lsat_explorer.explain.weights import effects, standard_errors
-from lsat_explorer.plots.curves import number_text
 from lsat_explorer.tune.fitted import FittedModel
+from lsat_explorer.widgets.row_numbers import signed
 from lsat_explorer.widgets.row_predictions import Predictions
 from lsat_explorer.widgets.rows import name_of
 
-__all__ = ["Doubts", "Effects", "Told", "doubts_of", "effect_text", "effects_of", "noise_text", "percent", "signed"]
+__all__ = ["Doubts", "Effects", "Told", "doubts_of", "effect_text", "effects_of", "noise_text", "percent"]
 
 _MANY = 1_000
 """Validation rows from which on the noise of an effect is not spoken of."""
@@ -97,18 +97,7 @@ def effect_text(effect: float, error: float) -> str:
     """
     if not effect:
         return "0"
-    return signed(effect, "+.1e") + (f" ±\N{NO-BREAK SPACE}{signed(error)}" if np.isfinite(error) else "")
-
-
-def signed(value: Any, form: str = ".0e") -> str:
-    """Return a number as text, with a minus sign where ``format`` puts a hyphen.
-
-    Examples
-    --------
-    >>> signed(-0.26, ".2f")
-    '−0.26'
-    """
-    return number_text(value, form).replace("-", "\N{MINUS SIGN}")
+    return signed(effect, "+.1e") + (f" ±\N{NO-BREAK SPACE}{signed(error, '.0e')}" if np.isfinite(error) else "")
 
 
 def noise_text(effects: Effects) -> str:
@@ -125,9 +114,10 @@ def noise_text(effects: Effects) -> str:
     if not known.any():
         return "With a single validation row nothing tells how noisy an effect is."
     clear = int((np.abs(effects.effect[known]) >= 2 * effects.error[known]).sum())
+    middle = signed(np.median(effects.error[known]), ".0e")
     return (
         f"With {effects.count:,} validation rows an effect is noisy: its standard error is "
-        f"{signed(np.median(effects.error[known]))} for the middle row, and {clear:,} of {len(effects.effect):,} rows "
+        f"{middle} for the middle row, and {clear:,} of {len(effects.effect):,} rows "
         f"{'has' if clear == 1 else 'have'} an effect of two standard errors or more."
     )
 

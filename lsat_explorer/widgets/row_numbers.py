@@ -1,15 +1,16 @@
-"""Numbers of one column of a table in one form."""
+"""Numbers as the rows show them: with one minus sign, those of one column of a table in one form."""
 
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from lsat_explorer.plots.curves import number_text
 
-__all__ = ["number_texts"]
+__all__ = ["number_texts", "signed"]
 
 
 def number_texts(values: ArrayLike, reach: float | None = None) -> list[str]:
@@ -37,7 +38,15 @@ def number_texts(values: ArrayLike, reach: float | None = None) -> list[str]:
     digits = math.floor(math.log10(most)) if 0 < most < math.inf else 0
     places = 0 if (sizes == np.rint(sizes)).all() else max(0, 3 - digits)
     form = f".{places}f" if -4 < digits < 7 else ".3e"
-    return [
-        number_text(number + 0.0, "z" + form).replace("-", "\N{MINUS SIGN}") if np.isfinite(number) else "–"
-        for number in numbers
-    ]
+    return [signed(number + 0.0, "z" + form) if np.isfinite(number) else "–" for number in numbers]
+
+
+def signed(value: Any, form: str = ".4g") -> str:
+    """Return a number as `number_text` does, with a minus sign where ``format`` puts a hyphen.
+
+    Examples
+    --------
+    >>> signed(-0.26, ".2f")
+    '−0.26'
+    """
+    return number_text(value, form).replace("-", "\N{MINUS SIGN}")

@@ -8,10 +8,11 @@ from typing import Any
 
 import traitlets
 
-from lsat_explorer.widgets.row_columns import Doubts, Told, noise_text, percent, signed
+from lsat_explorer.widgets.row_columns import Doubts, Told, noise_text, percent
 from lsat_explorer.widgets.row_filters import confusion_counts, in_cell
 from lsat_explorer.widgets.row_findings import Wish
 from lsat_explorer.widgets.row_fits import can_judge, can_predict
+from lsat_explorer.widgets.row_numbers import signed
 from lsat_explorer.widgets.row_parts import RowParts
 from lsat_explorer.widgets.row_verdicts import RowVerdicts, marked, passing
 from lsat_explorer.widgets.row_weights import Kept
@@ -40,11 +41,6 @@ class RowPage(RowParts, RowVerdicts):
 
     _weighed: Any = None  # the hyper-parameters at which the weights were last compared with those of the run
     _stamp = 0  # counts what was laid out anew: pages of one stamp are of one order, filter and state of the run
-
-    def _tuned(self) -> bool:
-        """Whether the rows of the part have weights that the run's recipe tunes."""
-        recipe = getattr(self.run, "recipe", None)
-        return self.part == "training" and (recipe is None or recipe.data_weights is not None)
 
     def _span(self) -> str:
         if self.part != "training":
@@ -201,7 +197,7 @@ class RowPage(RowParts, RowVerdicts):
             zoom["effect"] = told.effects.words(place)
         elif told.doubts is not None and not can_judge(self.run):
             zoom["effect"] = "not told: the data have no validation rows"
-        zoom["verdict"] = marked(self._decided.get(self._tiles.names[place]))
+        zoom["verdict"] = self._looked_verdict(place)
         self._reasons_image = reasons.image
         unasked = can_predict(self.run) and self.part != "test" and not self._judges
         why = {"words": ELSEWHERE, "groups": []} if unasked else reasons.told

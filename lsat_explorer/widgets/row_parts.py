@@ -94,11 +94,16 @@ class RowParts(RowChoice, View):
             return Weights(np.ones(len(tiles.split)), lambda: tiles.codes)
         return weights_of(self.run, lambda: tiles.codes)
 
+    def _tuned(self) -> bool:
+        """Whether the rows of the part have weights that the run's recipe tunes."""
+        recipe = getattr(self.run, "recipe", None)
+        return self.part == "training" and (recipe is None or recipe.data_weights is not None)
+
     def _usual_order(self) -> str:
         """Return the order in which the rows of the part come first: the doubtful, or the mistaken ones."""
         rest = can_predict(self.run) and self._model.at_rest and at_hand(self.run)
         if self.part == "training":
-            return "-doubt" if rest else "lightest"
+            return "-doubt" if rest else "lightest" if self._tuned() else "row"
         inputs = self._tiles.split.inputs
         told = self.part == "validation" and can_predict(self.run) and not isinstance(inputs, RowsApart)
         return "-loss" if told else "row"

@@ -16,8 +16,8 @@ from lsat_explorer.data.on_workers import RowsOnWorkers
 from lsat_explorer.explain.training_fit import times, training_fit
 from lsat_explorer.model.losses import CrossEntropy, Loss
 from lsat_explorer.model.piece import Omega, within
-from lsat_explorer.plots.curves import number_text
 from lsat_explorer.tune.fitted import FittedModel
+from lsat_explorer.widgets.row_numbers import signed
 from lsat_explorer.widgets.rows import name_of
 
 __all__ = ["Fit", "Predictions", "fit_of", "predictions_of", "row_losses", "said_of"]
@@ -143,13 +143,13 @@ def said_of(model: FittedModel, split: Split, position: int) -> dict[str, Any]:
     outputs = model.decision_function(inputs)
     omega = {name: value.cpu() for name, value in within("loss", model.omega).items()}
     (loss,) = row_losses(model.loss, torch.from_numpy(outputs), split.targets[position : position + 1], omega)
-    said: dict[str, Any] = {"loss": number_text(loss), "bars": [], "sure": isinstance(model.loss, CrossEntropy)}
+    said: dict[str, Any] = {"loss": signed(loss), "bars": [], "sure": isinstance(model.loss, CrossEntropy)}
     if model.classes is None:
         return said | {"words": name_of(outputs[0])}
     values = model.predict_proba(inputs)[0] if said["sure"] else outputs[0]
     order = np.argsort(-values, kind="stable")[:_MOST]
     names = [name_of(model.classes[code], 24) for code in order]
-    texts = [_share(values[code]) if said["sure"] else number_text(values[code], ".3g") for code in order]
+    texts = [_share(values[code]) if said["sure"] else signed(values[code], ".3g") for code in order]
     most = 1.0 if said["sure"] else max(float(values.max()), 1e-300)
     lengths = [round(max(float(values[code]), 0.0) / most, 4) for code in order]
     return said | {"words": names[0], "bars": [list(bar) for bar in zip(names, lengths, texts, strict=True)]}

@@ -13,9 +13,9 @@ from PIL import Image
 from lsat_explorer.data import Data, Split
 from lsat_explorer.data.images import sprite
 from lsat_explorer.data.on_disk import RowsApart
-from lsat_explorer.plots.curves import number_text, short
-from lsat_explorer.widgets.row_columns import Told, percent, signed
-from lsat_explorer.widgets.row_numbers import number_texts
+from lsat_explorer.plots.curves import short
+from lsat_explorer.widgets.row_columns import Told, percent
+from lsat_explorer.widgets.row_numbers import number_texts, signed
 from lsat_explorer.widgets.row_weights import Kept, Weights
 from lsat_explorer.widgets.rows import (
     FEATURE,
@@ -173,7 +173,7 @@ class RowTiles:
             "positions": page.positions.tolist(),
             "labels": labels,
             "weights": texts,
-            "exact": [number_text(weight, ".5g") for weight in weights.at(page.positions)],
+            "exact": [signed(weight, ".5g") for weight in weights.at(page.positions)],
             "rows": rows,
             "pages": page.pages,
             "total": page.total,
@@ -229,7 +229,7 @@ class RowTiles:
             "position": position,
             "row": row,
             "label": name_of(self.split.labels[position]),
-            "weight": number_text(weight, ".5g"),
+            "weight": signed(weight, ".5g"),
             "rank": f"{weights.lighter(weight) + 1:,} of {len(weights):,}, lightest first",
             "shape": list((self.data.image_shape or ())[:2]),
         }

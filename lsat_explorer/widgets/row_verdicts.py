@@ -86,11 +86,11 @@ def marked(verdict: Verdict | None) -> dict[str, str] | None:
     """Return a verdict as values of JSON."""
     if verdict is None:
         return None
-    return {"kind": verdict.kind, "to": "" if verdict.to is None else name_of(_as_array(verdict.to), 24)}
+    return {"kind": verdict.kind, "to": "" if verdict.to is None else name_of(verdict.to, 24)}
 
 
 def _as_array(label: Any) -> Any:
-    return np.array(label) if isinstance(label, tuple) else label
+    return np.array(label) if isinstance(label, tuple | list) else label
 
 
 def passing(names: list[Any], verdicts: Mapping[Any, Verdict], which: str) -> np.ndarray:
@@ -204,6 +204,14 @@ class RowVerdicts(traitlets.HasTraits):
         if doubts is None:
             raise SettingError(_WAITING)
         self._verdicts.relabel({self._tiles.names[place]: doubts.suggested[place] for place in positions})
+
+    def _looked_verdict(self, position: int) -> dict[str, Any] | None:
+        """Return the verdict on a row, and whether it is the label that is suggested, as values of JSON."""
+        verdict, doubts = self._decided.get(self._tiles.names[position]), self._doubts()
+        told: dict[str, Any] | None = marked(verdict)
+        if told is None or verdict is None or verdict.kind != "relabel" or doubts is None:
+            return told
+        return told | {"suggested": np.array_equal(_as_array(verdict.to), _as_array(doubts.suggested[position]))}
 
     def _label_of(self, value: Any) -> Any:
         """Return the label that a page means: the place of a class, or one or several numbers as text."""

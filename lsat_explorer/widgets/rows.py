@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from lsat_explorer.data import Data
-from lsat_explorer.plots.curves import number_text, short
-from lsat_explorer.widgets.row_numbers import number_texts
+from lsat_explorer.plots.curves import short
+from lsat_explorer.widgets.row_numbers import number_texts, signed
 
 __all__ = [
     "EXPLAINED",
@@ -198,12 +198,12 @@ def weight_text(weight: float, places: int = 2) -> str:
     Examples
     --------
     >>> weight_text(0.294), weight_text(1.0312, 3), weight_text(0.00021), weight_text(41234.0)
-    ('0.29', '1.031', '2.1e-4', '4.1e4')
+    ('0.29', '1.031', '2.1e−4', '4.1e4')
     """
     if not np.isfinite(weight):
         return "–"
     if weight != 0 and (abs(weight) < 10.0**-places or abs(weight) >= 1e4):
-        return number_text(weight, ".1e")
+        return signed(weight, ".1e")
     return f"{weight:.{places}f}"
 
 
@@ -229,13 +229,14 @@ def name_of(value: Any, most: int = 120) -> str:
 
     Examples
     --------
-    >>> name_of(np.int64(3)), name_of(np.array([0.5, 2.0]))
-    ('3', '0.5, 2')
+    >>> name_of(np.int64(3)), name_of(np.array([0.5, -2.0]))
+    ('3', '0.5, −2')
     """
-    if isinstance(value, np.ndarray):
-        return short(", ".join(name_of(part) for part in value.ravel()), most)
+    if isinstance(value, np.ndarray | tuple | list):
+        parts = value.ravel() if isinstance(value, np.ndarray) else value
+        return short(", ".join(name_of(part) for part in parts), most)
     if isinstance(value, float | np.floating):
-        return number_text(float(value))
+        return signed(float(value))
     return short(value, most)
 
 
@@ -282,7 +283,7 @@ class RowValues:
         rows = self._rows(positions)
         order = np.argsort(-np.abs((rows - self._mean) / self._deviation), axis=1, kind="stable")[:, :most]
         return [
-            [(self._names[column], number_text(row[column]).replace("-", "\N{MINUS SIGN}")) for column in columns]
+            [(self._names[column], signed(row[column])) for column in columns]
             for row, columns in zip(rows, order, strict=True)
         ]
 

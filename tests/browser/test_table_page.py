@@ -91,3 +91,82 @@ def test_a_table_of_regression_speaks_of_targets(notebook: Open) -> None:
     ]
     assert page.page.locator(".lsat-browser-tile").first.get_attribute("title").startswith("target ")
     clean(page)
+
+
+@pytest.mark.parametrize("outputs", [1, 3])
+def test_numbers_with_powers_of_ten_are_read_whole(outputs: int, notebook: Open) -> None:
+    run = (
+        f"y = (X @ np.random.default_rng(1).normal(size=(6, {outputs})) + X[:, :1] ** 2) * 1e-6\n"
+        "run = lsat.tune(lsat.Recipe(data_weights=lsat.LogWeights()), lsat.Data.from_arrays(X, y), progress=False)"
+    )
+    show = "browser = lsat.widgets.WeightBrowser(run, order='-loss', verdicts=lsat.Verdicts())\nbrowser.wait()\nbrowser"
+    page = notebook(f"table-powers-{outputs}.ipynb", TABLE, run, show, size=(1400, 1200))
+    page.wait_for(f"() => ({CELLS})(1).filter((one) => one.textContent.includes('e−')).length === 20")
+    if outputs == 1:
+        page.wait_for(f"() => ({CELLS})(3).filter((one) => one.textContent.includes('e−')).length === 20")
+        cut = page.page.evaluate(EDGES)["cut"]
+        assert [text for text in cut if "·" not in text] == []  # but of the features far from the mean
+    said = page.page.locator(".lsat-browser-detail, .lsat-browser-tile").all_inner_texts()
+    assert not any("e-" in text or "(" in text for text in said)
+    titles = page.page.evaluate(f"() => ({CELLS})(1).map((one) => [one.title, one.textContent])")
+    assert all(title and text.startswith(title) for title, text in titles)
+    page.page.locator(".lsat-browser-tile").nth(3).click()
+    page.wait_for("() => document.querySelector('.lsat-browser-detail dd') !== null")
+    suggest = page.page.locator(".lsat-browser-judge button").nth(1)
+    page.wait_for("() => document.querySelectorAll('.lsat-browser-judge button')[1].textContent.includes('e−')")
+    suggest.click()
+    page.wait_for("() => document.querySelectorAll('.lsat-browser-judge button')[1].ariaPressed === 'true'")
+    card = page.page.locator(".lsat-browser-detail").bounding_box()
+    box = suggest.bounding_box()
+    assert box is not None
+    assert card is not None
+    assert box["x"] + box["width"] <= card["x"] + card["width"]
+    clean(page)
+
+
+def test_names_that_begin_alike_show_their_ends_and_many_have_no_confusion_table(notebook: Open) -> None:
+    run = (
+        "names = [f'a class of things with the number {i % 40}' for i in range(300)]\n"
+        "run = lsat.tune(lsat.Recipe(), lsat.Data.from_arrays(X, names, task='classification'), progress=False)"
+    )
+    show = "browser = lsat.widgets.WeightBrowser(run, order='row', verdicts=lsat.Verdicts())\nbrowser.wait()\nbrowser"
+    page = notebook("table-names.ipynb", TABLE, run, show, size=(1400, 1200))
+    page.wait_for(f"() => ({CELLS})(1).filter((one) => one.textContent.includes('number')).length === 20")
+    ends = f"""() => ({CELLS})(1).map((one) => {{
+        const end = one.children[1], box = one.getBoundingClientRect();
+        return [end.textContent, end.getBoundingClientRect().right <= box.right + 1, one.title];
+    }})"""
+    for end, inside, title in page.page.evaluate(ends):
+        assert inside
+        assert title.startswith("a class of things with the number ")
+        assert title.endswith(end)
+    confusion = page.page.get_by_role("button", name="Confusion")
+    assert confusion.is_disabled()
+    assert confusion.get_attribute("title").startswith("40 classes are too many for a table")
+    weight = page.page.locator(".lsat-browser-bar option[value=weight]")
+    assert weight.is_disabled()
+    assert weight.get_attribute("title") == "The recipe tunes no row weights."
+    clean(page)
+
+
+def test_the_number_of_the_page_follows_another_order_while_its_field_has_the_focus(notebook: Open) -> None:
+    run = "run = lsat.tune(lsat.Recipe(), lsat.Data.from_arrays(X, X[:, 0]), progress=False)"
+    show = "browser = lsat.widgets.WeightBrowser(run, order='row', verdicts=lsat.Verdicts())\nbrowser.wait()\nbrowser"
+    page = notebook("table-page.ipynb", TABLE, run, show, size=(1400, 1200))
+    page.page.locator(".lsat-browser-tile").first.wait_for()
+    field = page.page.locator(".lsat-browser-pager input")
+    field.fill("3")
+    field.press("Enter")
+    page.wait_for(
+        f"() => ({CELLS})(0)[0].textContent !== '' && document.querySelector('.lsat-browser-pager input').value === '3'"
+    )
+    assert page.run_code("print(browser.page)") == "3"
+    assert field.evaluate("(node) => node === document.activeElement")
+    page.run_code("browser.order = 'loss'; browser.wait()")
+    page.wait_for("() => document.querySelector('.lsat-browser-pager input').value === '1'")
+    field.focus()
+    page.page.keyboard.type("2")  # not sent yet
+    page.run_code("browser.order = '-loss'; browser.wait()")
+    assert field.input_value() in ("12", "21")
+    field.press("Tab")
+    clean(page)

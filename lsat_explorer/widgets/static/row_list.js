@@ -99,6 +99,8 @@ function rowList(model, set, pick, look, judge) {
     suggested: Boolean(now.suggested), doubt: column === "doubt", effect: column === "effect", weight: now.tuned,
     predicted: now.predicted || (!now.suggested && now.part !== "test"), loss: now.predicted || (!now.suggested && now.part !== "test"),
   }[name] ?? true)), ...(now.sorted ? [[column, "sorted"]] : [])];
+  const DIGIT = 8, WIDEST = 190; // pixels: of a digit, and of what a column takes at least for the sake of its numbers
+  const LONG = 10, END = 5; // letters of a name that may not fit, and of its end, which is always seen
   const writing = writer(list);
   const newLine = () => dom("div", { class: "lsat-browser-tile", role: "option" });
   const fillLine = (tile, now, place, column) => {
@@ -110,7 +112,12 @@ function rowList(model, set, pick, look, judge) {
     tile.replaceChildren(picture, ...parts(now, column).map(([name, values]) => {
       const text = name === "suggested" ? `${now.suggested[place]} · ${now.confidence[place]}` : now[values]?.[place] ?? "–";
       const doubtful = name === "suggested" ? (now.doubtful[place] ? "lsat-browser-doubtful" : "lsat-muted") : "";
-      const cell = dom("span", { class: worded(name) ? doubtful : "lsat-number", text });
+      const cell = dom("span", { class: worded(name) ? doubtful : "lsat-number", title: text });
+      const word = now[name === "suggested" ? name : values]?.[place] ?? "";
+      if (classified(model) && worded(name) && word.length > LONG) {
+        cell.classList.add("lsat-browser-ends"); // names that begin alike are told apart by their ends
+        cell.append(dom("span", { text: text.slice(0, word.length - END) }), dom("span", { text: text.slice(word.length - END) }));
+      } else cell.textContent = text;
       if (name === "label") cell.append(" ", mark);
       return cell;
     }), dom("span", { class: "lsat-muted lsat-browser-far", text: far, title: far }));
@@ -137,7 +144,15 @@ function rowList(model, set, pick, look, judge) {
       ...buttons, dom("span", { class: "lsat-muted lsat-browser-far", text: "farthest from the mean" }));
     if (had) buttons.find((button) => button.dataset.column === had)?.focus();
     const marked = now.verdicts.some(Boolean), names = parts(now, column).map(([name]) => name);
-    const least = (name) => ({ effect: 132, suggested: 104, label: marked ? 104 : 64 }[name] ?? 64);
+    const values = Object.fromEntries(LINE), sure = Math.max(0, ...(now.confidence ?? []).map((text) => text.length + 3));
+    // a number without its exponent, or one of several targets, would be read as another
+    const long = (name) => {
+      const texts = classified(model) && worded(name) ? [] : now[name === column ? "sorted" : values[name]] ?? now[values[name]] ?? [];
+      const most = texts.some((text) => /\de−?\d|, /.test(text)) ? Math.max(...texts.map((text) => text.length)) : 0;
+      return most && Math.min(WIDEST, DIGIT * (most + (name === "suggested" ? sure : 0)) + 4);
+    };
+    const usual = (name) => ({ effect: 132, suggested: 104 }[name] ?? 64);
+    const least = (name) => Math.max(usual(name), Math.ceil(long(name))) + (name === "label" && marked ? 40 : 0);
     const share = (name) => (name === "suggested" ? 1.7 : worded(name) ? 1 : 0.8); // a label and its confidence
     node.style.setProperty("--lsat-columns", names.map((name) => `minmax(${least(name)}px, ${share(name)}fr)`).join(" "));
     node.style.setProperty("--lsat-least", `${names.reduce((sum, name) => sum + 12 + least(name), 0)}px`); // with gaps

@@ -105,7 +105,7 @@ function verdictKeys(model) {
       button.title = off || `On ${whom}: ${meaning} (key ${key})`;
       const given = many === 1 && row.verdict;
       button.setAttribute("aria-pressed", String(Boolean(given && (given.kind === kind
-        || (kind === "suggestion" && given.kind === "relabel" && given.to === row.suggested)))));
+        || (kind === "suggestion" && given.suggested)))));
     }
     buttons.suggestion.textContent = many > 1 ? "Relabel as suggested" : `Relabel to ${row.suggested ?? "…"}`;
     const key = JSON.stringify(now.classes);
