@@ -228,6 +228,19 @@ def test_a_real_run_is_browsed_while_it_moves(digits: lsat.Data) -> None:
     assert shown(browser)["positions"] == np.argsort(run.weights(), kind="stable")[:20].tolist()
 
 
+def test_without_row_weights_rows_come_in_the_order_of_the_data(digits: lsat.Data) -> None:
+    method = lsat.ProximalGradient(max_iterations=1)
+    run = lsat.Run(lsat.Recipe(method=method), digits)
+    browser = WeightBrowser(run)
+    assert browser.order == "row"
+    browser.order = "heaviest"
+    browser.refresh(lsat.Run(lsat.Recipe(seed=3), digits))
+    assert browser.order == "row"
+    weighed = lsat.Run(lsat.Recipe(data_weights=lsat.LogWeights()), digits)
+    assert WeightBrowser(weighed).order == "lightest"
+    assert WeightBrowser(lsat.tune(run.recipe, digits, progress=False)).order == "-doubt"
+
+
 def test_a_recipe_without_row_weights_says_so_and_keeps_the_order_of_the_data(digits: lsat.Data) -> None:
     browser = WeightBrowser(lsat.Run(lsat.Recipe(), digits), order="heaviest")
     now = shown(browser)

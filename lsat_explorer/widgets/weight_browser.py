@@ -41,7 +41,7 @@ class WeightBrowser(Shown, RowPage):
         Which rows come first: ``"lightest"`` or ``"heaviest"``; or a column, ``"doubt"``, ``"effect"``, ``"row"``,
         ``"label"``, ``"predicted"``, ``"loss"`` (the loss of the row alone) or ``"feature x"`` for a feature x of rows
         that are no images, with a minus before it for the largest first, as in ``"-loss"``. Where None, ``"-doubt"``
-        for a run that has ended and ``"lightest"`` for another.
+        for a run that has ended, and for another ``"lightest"``, or ``"row"`` if its recipe tunes no row weights.
     part : {"training", "validation", "test"}
         Which rows to show. Only training rows get verdicts, and test rows are shown without predictions.
     label : object, optional
@@ -172,7 +172,8 @@ class WeightBrowser(Shown, RowPage):
         column = self.order.removeprefix("-")
         lost = column in (*PREDICTED, *EXPLAINED) and not can_predict(self.run)
         unjudged = column == "effect" and not can_judge(self.run)
-        return lost or unjudged or (other and column.startswith(FEATURE))
+        unweighed = column in ("lightest", "heaviest") and not self._tuned()
+        return lost or unjudged or unweighed or (other and column.startswith(FEATURE))
 
     @traitlets.observe("order", "_class", "_cell", "_brush", "_size", "verdict")
     def _turn_to_first(self, change: Any) -> None:

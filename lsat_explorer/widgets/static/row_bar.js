@@ -30,8 +30,9 @@ const isPredicted = (column) => column === "predicted" || column === "loss";
 const isExplained = (column) => column === "doubt" || column === "effect";
 // why rows cannot be sorted by a column now, empty where they can
 const unavailable = (model, column) => {
-  const { part, explains } = model.get("_shown"), { can } = model.get("_standing");
+  const { part, explains, tuned } = model.get("_shown"), { can } = model.get("_standing");
   if (part !== "training" && (column === "weight" || isExplained(column))) return " Training rows alone have it.";
+  if (column === "weight" && !tuned) return " The recipe tunes no row weights.";
   if (part === "test" && isPredicted(column)) return " Test rows are shown without predictions.";
   if (isPredicted(column) && !can) return LATER;
   if (isExplained(column) && !explains) return LATER;
@@ -74,8 +75,12 @@ function controlBar(model, set) {
   at.addEventListener("change", () => {
     const wanted = Math.round(Number(at.value)), { pages } = model.get("_shown");
     if (Number.isFinite(wanted)) set("page", Math.min(pages, Math.max(1, wanted)));
-    at.value = String(model.get("page"));
+    settled();
   });
+  let typing = false; // what is being typed stands until it is sent
+  const settled = () => { typing = false; at.value = String(model.get("page")); };
+  at.addEventListener("input", () => { typing = true; });
+  at.addEventListener("blur", settled);
   const of = dom("span", { class: "lsat-muted" });
   const pager = dom("span", { class: "lsat-row lsat-browser-pager" }, dom("label", {}, "Page", at), of, previous, next);
   const node = dom("div", { class: "lsat-row lsat-browser-bar" },
@@ -138,8 +143,9 @@ function controlBar(model, set) {
     fold.setAttribute("aria-expanded", String(!folded));
     fold.textContent = `Confusion ${folded ? "▸" : "▾"}`;
     const unseen = unavailable(model, "predicted");
-    fold.disabled = Boolean(unseen);
-    fold.title = `How many ${now.part} rows of each class are predicted as each; a cell shows its rows.${unseen}`;
+    const many = tooMany(now.classes);
+    fold.disabled = Boolean(unseen || (many && folded));
+    fold.title = many || `How many ${now.part} rows of each class are predicted as each; a cell shows its rows.${unseen}`;
     cell.hidden = !chosen.length;
     cell.textContent = chosen.length ? `${now.classes[chosen[0]]} → ${now.classes[chosen[1]]} ×` : "";
     cell.setAttribute("aria-label", chosen.length
@@ -155,7 +161,7 @@ function controlBar(model, set) {
     size.value = String(present);
     pager.hidden = now.pages < 2;
     at.max = String(now.pages);
-    if (document.activeElement !== at) at.value = String(page); // what is being typed stands
+    if (!typing) at.value = String(page);
     of.textContent = `of ${now.pages.toLocaleString("en-US")}`;
     previous.disabled = page <= 1;
     next.disabled = page >= now.pages;

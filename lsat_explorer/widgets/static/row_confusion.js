@@ -1,6 +1,9 @@
 // How many rows of each class are predicted as each: a cell chooses the rows behind it.
 
 const MOST_CLASSES = 30;
+// why classes have no table, empty where they have
+const tooMany = ({ length }) =>
+  (length > MOST_CLASSES ? `${length} classes are too many for a table: in Python, set browser.confusion.` : "");
 
 function confusionPanel(model, set) {
   const words = dom("div", { class: "lsat-muted" });
@@ -48,12 +51,9 @@ function confusionPanel(model, set) {
     node.hidden = model.get("_folded");
     if (node.hidden) return;
     const counts = model.get("_matrix"), { classes, part } = model.get("_shown");
-    const ready = counts.length === classes.length && classes.length <= MOST_CLASSES;
+    const many = tooMany(classes), ready = counts.length === classes.length && !many;
     table.hidden = !ready;
-    if (classes.length > MOST_CLASSES) {
-      words.textContent = `${classes.length} classes are too many for a table: in Python, set browser.confusion.`;
-      return;
-    }
+    if (many) { words.textContent = many; return; }
     if (!ready) { words.textContent = model.get("_standing").problem ? "No predictions." : "Predicting…"; return; }
     const wrong = counts.flatMap((row, i) => row.filter((_, j) => i !== j));
     const most = Math.max(1, ...wrong), chosen = String(model.get("_cell"));
