@@ -51,6 +51,13 @@ def test_what_a_recipe_begins_with_is_the_default(data: lsat.Data) -> None:
     assert FeaturizerBuilder(data).wait(SOON) == lsat.Recipe().featurizer
 
 
+def test_the_rows_cannot_be_replaced(builder: FeaturizerBuilder, data: lsat.Data) -> None:
+    view: Any = builder
+    with pytest.raises(AttributeError, match=r"FeaturizerBuilder\.data cannot be replaced: make another"):
+        view.data = lsat.datasets.digits()
+    assert builder.data is data
+
+
 def test_a_featurizer_assigned_in_python_is_shown_and_can_be_undone(builder: FeaturizerBuilder) -> None:
     builder.featurizer = lsat.LowRank(3)
     assert builder.featurizer == lsat.LowRank(3)

@@ -76,8 +76,6 @@ class FeaturizerBuilder(Shown, View):
     _esm = script("featurizer_plots.js", "featurizer_controls.js", "featurizer_tree.js", "featurizer_builder.js")
     _css = looks("featurizer_builder.css")
 
-    data: Data
-
     featurizer = NotNone()
     held = NotNone()
     column = traitlets.Int(0, help="give its place from 0, such as data.feature_names.index(name)").tag(sync=True)
@@ -97,7 +95,7 @@ class FeaturizerBuilder(Shown, View):
     def __init__(self, data: Data, featurizer: Featurizer | None = None, **settings: Any) -> None:
         if not isinstance(data, Data):
             raise ValueError(f"FeaturizerBuilder got a {type(data).__name__}, expected a Data: make one of your rows.")
-        self.data = data
+        self._data = data
         self._lock = threading.RLock()  # trials end in a thread of their own
         self._threads = torch.get_num_threads()
         self._trials = Trials(data)
@@ -115,6 +113,11 @@ class FeaturizerBuilder(Shown, View):
         self._names = [name_of(name, 40) for name in data.feature_names]
         self.on_msg(self._obey)
         self._change()
+
+    @property
+    def data(self) -> Data:
+        """The rows on which the steps are tried."""
+        return self._data
 
     @staticmethod
     def _featurizer_of(value: Any) -> Featurizer:

@@ -55,6 +55,8 @@ class OnlyKnown:
     ------
     TypeError
         Where another attribute is set; the message names the nearest one.
+    AttributeError
+        Where a property that is there to be read is set.
     SettingError
         Where a trait gets a value of another kind.
 
@@ -74,6 +76,9 @@ class OnlyKnown:
         cls = type(self)
         if not name.startswith("_") and not hasattr(cls, name) and name not in _annotated(cls):
             raise _unknown(cls, name, _traits(cls) | _annotated(cls) | _settable(cls))
+        if isinstance(member := getattr(cls, name, None), property) and member.fset is None:
+            kind = cls.__name__
+            raise AttributeError(f"{kind}.{name} cannot be replaced: make another {kind}.")
         try:
             super().__setattr__(name, value)
         except SettingError:
