@@ -179,6 +179,8 @@ def test_what_cannot_be_done_is_said_in_a_sentence_and_changes_nothing(
     problem = ask(editor, do, **content)
     assert said in problem
     assert "\n" not in problem
+    assert not problem.startswith("Stack:")
+    assert sent(editor, "_refused") == do
     assert editor.graph is editor.regularizer.members["smooth"].graph
     assert editor.graph == lsat.graphs.grid(3, 3)
     assert {name: sent(editor, name) for name in before} == before

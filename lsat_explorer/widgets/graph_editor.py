@@ -101,6 +101,7 @@ class GraphEditor(Shown, View):
     _text = traitlets.Unicode("").tag(sync=True)
     _source = traitlets.Unicode("").tag(sync=True)
     _problem = traitlets.Unicode("").tag(sync=True)
+    _refused = traitlets.Unicode("").tag(sync=True)  # which command of a page it is that the problem is with
     _heard = traitlets.Unicode("").tag(sync=True)  # stamp of the last message of a page, which the state answers
 
     def __init__(
@@ -193,9 +194,8 @@ class GraphEditor(Shown, View):
         ValueError
             For a line that is no edge between two nodes, naming it.
         """
-        given = text if path is None else Path(path).read_text(encoding="utf-8")
         with self._lock:
-            self._session.do("read", {"text": given})
+            self._session.do("read", {"text": text if path is None else Path(path).read_text(encoding="utf-8")})
             self._show()
 
     def export_edges(self, path: str | os.PathLike[str] | None = None) -> str:
@@ -254,7 +254,7 @@ class GraphEditor(Shown, View):
         super().close()
 
     def _obey(self, _widget: Any, content: Any, _buffers: Any) -> None:
-        """Do what a page asks for; what cannot be done is said under the widget."""
+        """Do what a page asks for; what cannot be done is said."""
         with self._lock:
             self._problem = ""
             try:
@@ -263,7 +263,7 @@ class GraphEditor(Shown, View):
                 else:
                     self._session.do(content["do"], content)
             except ValueError as error:
-                self._problem = str(error)
+                self._refused, self._problem = str(content["do"]), str(error)
             self._show(str(content.get("stamp", "")))
 
     def _replace(self, state: GraphSet, label: str) -> None:

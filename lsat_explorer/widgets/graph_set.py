@@ -139,7 +139,10 @@ class GraphSet:
         if name != self.active and name in self.members:
             raise ValueError(f"The name {name!r} is taken: choose another.")
         members = {name if old == self.active else old: member for old, member in self.members.items()}
-        return GraphSet(Stack(**members).members, name)
+        try:
+            return GraphSet(Stack(**members).members, name)
+        except ValueError as error:
+            raise ValueError(str(error).removeprefix("Stack: ")) from error
 
 
 def _short(value: Any) -> str:

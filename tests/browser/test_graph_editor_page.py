@@ -308,3 +308,27 @@ def test_it_fits_its_place(notebook: Open, theme: str, width: int) -> None:
     )
     assert unnamed == []
     clean(page)
+
+
+def test_a_name_that_is_refused_is_answered_beside_its_field(notebook: Open) -> None:
+    page = notebook("graph-refused.ipynb", SETUP, SHOW)
+    until_drawn(page, 112)
+    card = page.page.locator(f"{EDITOR} section[aria-label=Graphs]")
+    field, told = card.locator("input[title^='Name of this']"), card.get_by_role("alert")
+    field.fill("two words")
+    field.press("Enter")
+    told.get_by_text("cannot name a regularizer").wait_for()
+    assert field.get_attribute("aria-invalid") == "true"
+    assert not page.page.locator(f"{EDITOR} > .lsat-editor-problem").is_visible()
+    box, below = field.bounding_box(), told.bounding_box()
+    assert box is not None
+    assert below is not None
+    assert 0 <= below["y"] - box["y"] - box["height"] < 30
+    field.press("Escape")
+    assert field.input_value() == "smooth"
+    assert field.get_attribute("aria-invalid") == "false"
+    assert not told.is_visible()
+    field.fill("rough")
+    field.press("Enter")
+    page.until_prints("print(editor.active)", "rough")
+    clean(page)

@@ -15,9 +15,26 @@ const graphsCard = (model, tell) => {
   const more = "One more graph on the same nodes, a regularizer with a weight of its own";
   const add = button("+ Add a graph", more, () => tell("add"), "lsat-editor-add");
   const remove = button("Remove", "Remove this graph and its weight", () => tell("remove"));
+  const refused = dom("div", { class: "lsat-error lsat-small", role: "alert" });
+  refused.hidden = true;
   const { node, facts } = card("Graphs", list, weight,
-    dom("div", { class: "lsat-editor-fields" }, labelled("name", name), labelled("block", block)),
+    dom("div", { class: "lsat-editor-fields" }, labelled("name", name), labelled("block", block)), refused,
     dom("div", { class: "lsat-editor-ends" }, add, remove));
+  const fields = { rename: name, block, weigh: field };
+  // Says beside its field why what was typed there is refused; returns whether it was one of these.
+  const complain = () => {
+    const wrong = model.get("_problem") && fields[model.get("_refused")];
+    for (const one of Object.values(fields)) one.setAttribute("aria-invalid", String(one === wrong));
+    refused.textContent = wrong ? model.get("_problem") : "";
+    refused.hidden = !wrong;
+    return Boolean(wrong);
+  };
+  for (const one of Object.values(fields)) one.addEventListener("keydown", (event) => {
+    if (event.key !== "Escape") return;
+    update();
+    one.setAttribute("aria-invalid", "false");
+    refused.hidden = true;
+  });
   name.addEventListener("change", () => tell("rename", { name: name.value }));
   block.addEventListener("change", () => tell("block", { block: block.value }));
   field.addEventListener("change", () => tell("weigh", { weight: field.value }));
@@ -51,7 +68,7 @@ const graphsCard = (model, tell) => {
     remove.disabled = graphs.length < 2;
     facts.textContent = counted(graphs.length, "regularizer");
   };
-  return { node, update };
+  return { node, update, complain };
 };
 
 const edgesCard = (model, tell) => {
