@@ -315,3 +315,22 @@ def test_small_mnist(notebook: Open, capsys: pytest.CaptureFixture[str]) -> None
     page.page.locator(".lsat-sentence", has_text="maximum number of iterations").first.wait_for()
     page.picture("explorer-mnist", ".lsat-explorer")
     clean(page)
+
+
+def test_a_view_whose_kernel_was_restarted_keeps_its_columns_and_says_what_to_do(notebook: Open) -> None:
+    columns = """() => [...document.querySelectorAll('.lsat-explorer :is(.lsat-left, .lsat-right, .lsat-browser)')]
+        .map((node) => { const box = node.getBoundingClientRect(); return [box.left, box.width].map(Math.round); })"""
+    lost = "[...document.querySelectorAll('.lsat-explorer .lsat-lost')].filter((node) => node.checkVisibility())"
+    page = notebook("restarted.ipynb", DIGITS, SHOW, size=(1400, 1400))
+    page.wait_for(f"() => document.querySelector('{CONTROLS}') !== null && ({columns})().length === 3")
+    before = page.page.evaluate(columns)
+    page.page.evaluate("() => window.jupyterapp.shell.currentWidget.sessionContext.session.kernel.restart()")
+    page.wait_for("() => document.querySelectorAll('.lsat-columns.jupyter-widgets-disconnected').length === 1")
+    assert page.page.evaluate(columns) == before
+    assert page.page.evaluate(f"() => {lost}.length") == 0
+    page.page.locator(CONTROLS).get_by_text("Start", exact=True).click()
+    page.wait_for(f"() => {lost}.length === 1")
+    page.page.locator(".lsat-browser-bar select").first.select_option("row")
+    page.wait_for(f"() => {lost}.length === 2")
+    assert set(page.page.locator(".lsat-lost").all_text_contents()) == {"The kernel was restarted: run the cell again."}
+    clean(page)

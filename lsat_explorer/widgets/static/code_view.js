@@ -100,4 +100,4 @@ function render({ model, el }) {
   };
 }
 
-export default { render };
+export default { render: heard(render) };

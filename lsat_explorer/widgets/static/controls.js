@@ -172,4 +172,4 @@ function render({ model, el }) {
   return () => { clearInterval(timer); end(); };
 }
 
-export default { render };
+export default { render: heard(render) };

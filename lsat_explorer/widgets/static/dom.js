@@ -59,6 +59,27 @@ const follow = (model, handlers) => {
   };
 };
 
+// A view whose kernel was restarted hears nothing and tells nobody: it says so once a hand asks something of it.
+const LOST = ".jupyter-widgets-disconnected";
+const heard = (render) => ({ model, el }) => {
+  const lost = dom("div", { class: "lsat-error lsat-lost", role: "alert" });
+  const complain = () => {
+    if (!lost.isConnected) el.prepend(lost);
+    lost.textContent = "The kernel was restarted: run the cell again.";
+  };
+  const tell = (act) => {
+    if (el.closest(LOST)) { complain(); return; }
+    try {
+      act();
+    } catch (error) {
+      if (!/cannot send/i.test(error.message)) throw error;
+      complain();
+    }
+  };
+  const send = (...content) => tell(() => model.send(...content));
+  return render({ model: { ...model, send, save_changes: () => tell(() => model.save_changes()) }, el });
+};
+
 const copy = async (text) => {
   try {
     await navigator.clipboard.writeText(text);

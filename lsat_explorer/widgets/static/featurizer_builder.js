@@ -298,4 +298,4 @@ function render({ model, el }) {
   };
 }
 
-export default { render };
+export default { render: heard(render) };

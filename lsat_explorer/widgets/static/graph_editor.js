@@ -88,7 +88,7 @@ function render({ model, el }) {
     hideBackdrop();
   };
   const complain = () => {
-    problem.textContent = model.get("_problem");
+    problem.textContent = graphs.complain() ? "" : model.get("_problem");
     problem.hidden = !problem.textContent;
   };
   const answer = (content) => { if (content.csv !== undefined) download(`${model.get("active")}.csv`, content.csv); };
@@ -116,7 +116,7 @@ function render({ model, el }) {
     [["_zoom"], later("drawBar")], [["_selected"], later("selection")],
     [["_names"], later("names", "drawGraph", "node")],
     [["_effect", "_theta", "_class"], later("effect")], [["_text", "_source", "_listing"], later("list")],
-    [["_backdrop"], later("drawBackdrop")], [["_problem"], later("complain")],
+    [["_backdrop"], later("drawBackdrop")], [["_problem", "_refused"], later("complain")],
   ];
   const end = follow(model, watched);
   let zoomed = model.get("_zoom");
@@ -145,4 +145,4 @@ function render({ model, el }) {
   };
 }
 
-export default { render };
+export default { render: heard(render) };

@@ -146,4 +146,4 @@ function render({ model, el }) {
   return follow(model, [[["_knobs", "_fixed", "_begun", "group"], build], [["values", "_knobs", "_fixed"], update], [["_problem"], complain]]);
 }
 
-export default { render };
+export default { render: heard(render) };

@@ -23,4 +23,4 @@ function render({ model, el }) {
   return follow(model, [[["result", "count", "reason", "problem"], show]]);
 }
 
-export default { render };
+export default { render: heard(render) };

@@ -167,4 +167,4 @@ function render({ model, el }) {
   return follow(model, [[["rows", "chosen", "error_name", "compared", "undoes", "hint", "problem"], show]]);
 }
 
-export default { render };
+export default { render: heard(render) };

@@ -206,4 +206,4 @@ function render({ model, el }) {
   return follow(model, [[["tab", "cards", "pictures", "editing", "problem", "fixed", "whose"], show]]);
 }
 
-export default { render };
+export default { render: heard(render) };

@@ -143,4 +143,4 @@ function render({ model: source, el }) {
   };
 }
 
-export default { render };
+export default { render: heard(render) };
