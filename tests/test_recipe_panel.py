@@ -234,6 +234,7 @@ def test_what_is_wrong_is_said_where_it_stands(old, new, words, line, changes: l
     view.set_state({"draft": text})
     assert words in view.problem
     assert line in text.split("\n")[view.line - 1]
+    assert f"line {view.line}" not in view.problem  # the page says it before
     view.apply()
     assert (view.draft, changes) == (text, [])
     view.revert()

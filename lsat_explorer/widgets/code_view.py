@@ -109,7 +109,7 @@ class CodeView(View):
 
     def _complain(self, error: Exception) -> None:
         with self.hold_sync():
-            self.problem, self.line = error_words(error), line_of(error, self.draft)
+            self.problem, self.line = _words_of(error), line_of(error, self.draft)
 
     def _obey(self, _widget: Any, content: Any, _buffers: Any) -> None:
         if not isinstance(content, dict):
@@ -120,6 +120,16 @@ class CodeView(View):
             self.apply()
         elif content.get("command") == "revert":
             self.revert()
+
+
+def _words_of(error: Exception) -> str:
+    """Return an error as the page shows it behind the number of its line, which it then need not say again."""
+    words, cause = error_words(error), error.__cause__
+    if isinstance(cause, json.JSONDecodeError):
+        return words.replace(
+            f": line {cause.lineno} column {cause.colno} (char {cause.pos})", f", column {cause.colno}"
+        )
+    return words
 
 
 def line_of(error: Exception, text: str) -> int:
