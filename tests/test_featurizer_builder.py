@@ -58,6 +58,14 @@ def test_the_rows_cannot_be_replaced(builder: FeaturizerBuilder, data: lsat.Data
     assert builder.data is data
 
 
+def test_patches_are_offered_where_rows_are_images(data: lsat.Data) -> None:
+    table = lsat.Data.from_arrays(data.train.inputs.numpy(), data.train.labels)
+    for rows, off in ((lsat.datasets.digits(), {}), (table, {"RandomPatches": "Needs rows that are images."})):
+        builder = FeaturizerBuilder(rows)
+        assert {kind["name"]: kind["off"] for kind in builder.get_state()["_kinds"] if kind["off"]} == off
+        builder.close()
+
+
 def test_a_featurizer_assigned_in_python_is_shown_and_can_be_undone(builder: FeaturizerBuilder) -> None:
     builder.featurizer = lsat.LowRank(3)
     assert builder.featurizer == lsat.LowRank(3)

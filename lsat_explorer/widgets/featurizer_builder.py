@@ -109,7 +109,7 @@ class FeaturizerBuilder(Shown, View):
         # Not before the page knows of the view: what a trial finds while it is told would reach it neither way.
         self._latest = Latest(self._try, "lsat-featurizer")
         self.add_class("lsat-live")
-        self._kinds = [asdict(kind) for kind in kinds()]
+        self._kinds = [asdict(kind) for kind in kinds(data.image_shape is not None)]
         self._names = [name_of(name, 40) for name in data.feature_names]
         self.on_msg(self._obey)
         self._change()

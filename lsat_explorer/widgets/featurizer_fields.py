@@ -31,12 +31,15 @@ class Kind:
         What it does, in a few words.
     formula : str
         The feature map.
+    off : str
+        Why it cannot be added to these rows; empty where it can.
     """
 
     name: str
     title: str
     about: str
     formula: str = ""
+    off: str = ""
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,8 @@ _KINDS = {
     "Concat": ("blocks side by side", "φ = (φ₁, φ₂, …)"),
     "Chain": ("steps one after another", "φ = … φ₂(φ₁(x))"),
 }
+
+_OF_IMAGES, _NO_IMAGES = "RandomPatches", "Needs rows that are images."
 
 _WORDS: dict[tuple[str, str], dict[str, Any]] = {
     ("Scale", "tuned"): {
@@ -173,11 +178,12 @@ _PARAMETERS = {
 }
 
 
-def kinds() -> list[Kind]:
-    """Return every kind of featurizer in the registry, the known ones first."""
-    found = [name for name, kind in REGISTRY.items() if issubclass(kind, Featurizer)]
-    ordered = [*(name for name in _KINDS if name in found), *(name for name in found if name not in _KINDS)]
-    return [kind_of(name) for name in ordered]
+def kinds(images: bool = True) -> list[Kind]:
+    """Return every kind of featurizer in the registry, the known ones first; ``images``: whether rows are images."""
+    names = [name for name, kind in REGISTRY.items() if issubclass(kind, Featurizer)]
+    ordered = [*(name for name in _KINDS if name in names), *(name for name in names if name not in _KINDS)]
+    found = [kind_of(name) for name in ordered]
+    return [replace(kind, off=_NO_IMAGES) if kind.name == _OF_IMAGES and not images else kind for kind in found]
 
 
 def kind_of(name: str) -> Kind:

@@ -15,8 +15,9 @@ function stepsTree(model, send, reveal) {
   const choices = (path, beside, block) => {
     const box = dom("div", { class: "lsat-features-palette", role: "group", "aria-label": block ? "Add a block" : "Add a step" });
     for (const kind of model.get("_kinds")) {
-      const choice = dom("button", { type: "button", title: kind.formula || kind.about, "data-key": `kind:${kind.name}` },
+      const choice = dom("button", { type: "button", title: kind.off || kind.formula || kind.about, "data-key": `kind:${kind.name}` },
         dom("b", { text: kind.title }), dom("span", { class: "lsat-muted", text: kind.about }));
+      choice.disabled = Boolean(kind.off);
       choice.addEventListener("click", () => {
         opened = null;
         wanted = "chosen";
