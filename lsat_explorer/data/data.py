@@ -10,10 +10,9 @@ from typing import Any
 
 import numpy as np
 
-from lsat_explorer.data.images import PixelScale, check_image_shape
+from lsat_explorer.data.images import PixelScale
 from lsat_explorer.data.labels import Task, infer_task, strata
 from lsat_explorer.data.missing import Missing
-from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.data.partition import partition
 from lsat_explorer.data.parts import check_parts, chosen_inputs, given_splits, joined, read_split
 from lsat_explorer.data.rows import read_rows
@@ -45,6 +44,8 @@ class Data:
         The user's own labels in the order of the target columns; None in regression.
     feature_names
         Names of the d columns.
+    target_names
+        Names of the m outputs in regression; empty where they have none, and in classification.
     image_shape
         Shape (h, w), (h, w, 1) or (h, w, 3) of a row that is an image, else None.
     name
@@ -69,6 +70,7 @@ class Data:
     task: Task = field(kw_only=True)
     classes: tuple[Any, ...] | None = field(kw_only=True)
     feature_names: tuple[str, ...] = field(kw_only=True)
+    target_names: tuple[str, ...] = field(kw_only=True, default=())
     image_shape: tuple[int, ...] | None = field(kw_only=True, default=None)
     name: str = field(kw_only=True, default="data")
     pixel_scale: PixelScale | None = field(kw_only=True, default=None)
@@ -76,9 +78,8 @@ class Data:
     fill: tuple[float, ...] | None = field(kw_only=True, default=None)
 
     def __post_init__(self) -> None:
-        check_parts(self._splits(), self.task, self.classes, self.feature_names)
-        if self.image_shape is not None:
-            check_image_shape(self.image_shape, len(self.feature_names))
+        names = self.feature_names, self.target_names
+        check_parts(self._splits(), self.task, self.classes, *names, self.image_shape)
 
     @classmethod
     def from_arrays(
@@ -93,6 +94,7 @@ class Data:
         seed: int = 0,
         image_shape: Sequence[int] | None = None,
         feature_names: Sequence[Any] | None = None,
+        target_names: Sequence[Any] | None = None,
         rows: Any = None,
         missing: Missing = "refuse",
         name: str = "data",
@@ -118,6 +120,8 @@ class Data:
             Shape (h, w), (h, w, 1) or (h, w, 3) of a row that is an image.
         feature_names
             Names of the columns; those of the data frame, or ``x0``, ``x1``, ... where None.
+        target_names
+            Names of the outputs in regression; those of y where None, which an array has not.
         rows
             Unique name of each row (N,); the index of the data frame, or 0..N-1 where None.
         missing
@@ -144,7 +148,7 @@ class Data:
         codes = strata(table.outcome) if task == "classification" else None
         parts = partition(len(table), codes, validation=validation, test=test, final=final, seed=seed)
         tables = {split: table.take(part) for split, part in parts.items()}
-        return cls(**joined(tables, task, image_shape, feature_names, missing=missing), name=name)
+        return cls(**joined(tables, task, image_shape, feature_names, target_names, missing=missing), name=name)
 
     @classmethod
     def from_splits(
@@ -157,6 +161,7 @@ class Data:
         task: Task | None = None,
         image_shape: Sequence[int] | None = None,
         feature_names: Sequence[Any] | None = None,
+        target_names: Sequence[Any] | None = None,
         missing: Missing = "refuse",
         name: str = "data",
     ) -> Data:
@@ -167,7 +172,7 @@ class Data:
         train, validation, test, final
             Pairs (X, y), each as in :meth:`from_arrays`. The training labels fix the classes; the validation rows have
             all of them, the test and the final rows need not.
-        task, image_shape, feature_names, missing, name
+        task, image_shape, feature_names, target_names, missing, name
             As in :meth:`from_arrays`; the rule for the task looks at the training rows.
 
         Raises
@@ -186,7 +191,7 @@ class Data:
         given = given_splits(train, validation, test, final)
         tables = {split: read_split(split, pair, image_shape) for split, pair in given.items()}
         task = infer_task(tables["train"].outcome, task)
-        return cls(**joined(tables, task, image_shape, feature_names, missing=missing), name=name)
+        return cls(**joined(tables, task, image_shape, feature_names, target_names, missing=missing), name=name)
 
     @classmethod
     def from_rows(
@@ -200,6 +205,7 @@ class Data:
         task: Task | None = None,
         image_shape: Sequence[int] | None = None,
         feature_names: Sequence[Any] | None = None,
+        target_names: Sequence[Any] | None = None,
         folder: str | Path | None = None,
         name: str = "data",
     ) -> Data:
@@ -217,7 +223,7 @@ class Data:
             function that returns one.
         target
             Name of the column with y in Parquet or dask's data frame, or the names of several.
-        task, image_shape, feature_names, name
+        task, image_shape, feature_names, target_names, name
             As in :meth:`from_splits`.
         folder
             Where to put copies; the system's folder for temporary files where None. They are taken away with the data,
@@ -238,7 +244,7 @@ class Data:
         given = given_splits(train, validation, test, final)
         tables, files = read_rows(given, target=target, image_shape=image_shape, folder=folder)
         task = infer_task(tables["train"].outcome, task)
-        return cls(**joined(tables, task, image_shape, feature_names, files=files), name=name)
+        return cls(**joined(tables, task, image_shape, feature_names, target_names, files=files), name=name)
 
     def __repr__(self) -> str:
         what = (len(self.classes), "class") if self.classes is not None else (self.train.targets.shape[1], "output")
@@ -283,11 +289,7 @@ class Data:
 
     @cached_property
     def _grey_levels(self) -> PixelScale:
-        inputs = self.train.inputs
-        if self.pixel_scale is not None:
-            return self.pixel_scale
-        bounds = inputs.bounds() if isinstance(inputs, RowsApart) else (float(inputs.min()), float(inputs.max()))
-        return PixelScale(*bounds)
+        return self.pixel_scale or PixelScale.of(self.train.inputs)
 
     def _splits(self) -> dict[str, Split]:
         splits = {name: getattr(self, name) for name in SPLITS}

@@ -13,9 +13,11 @@ __all__ = [
     "column_of",
     "frame_of",
     "holds_times",
+    "in_memory",
     "index_of",
     "is_time",
     "numbered",
+    "output_names",
     "rows_at",
 ]
 
@@ -133,6 +135,41 @@ def column_of(values: Any) -> tuple[np.ndarray, tuple[Any, ...] | None] | None:
     if isinstance(found, nw.Series):
         return np.asarray(found.to_numpy()), categories
     return None if categories is None else (np.asarray(values), categories)
+
+
+def output_names(y: Any) -> tuple[str, ...]:
+    """Return the names (m,) that outcomes bring along: of a frame's columns, or a series'; none where one has none.
+
+    Columns that pandas numbered, 0 … m − 1, have none, and columns of which two have the same.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> frame = pd.DataFrame({"height": [1.8], "weight": [80.0]})
+    >>> output_names(frame), output_names(frame["height"]), output_names(frame.to_numpy())
+    (('height', 'weight'), ('height',), ())
+    """
+    import narwhals as nw
+
+    found, names = _seen(y)
+    if isinstance(found, nw.Series):
+        names = () if found.name is None else (str(found.name),)
+    return names if all(names) and len(set(names)) == len(names) and not numbered(y) else ()
+
+
+def in_memory(y: Any) -> Any:
+    """Return outcomes of which [a:b] gives some rows: numbers that have names as they are, others as an array.
+
+    Examples
+    --------
+    >>> import polars
+    >>> in_memory(polars.DataFrame({"height": [1.8, 1.6], "weight": [80.0, 60.0]}))[1:2].columns
+    ['height', 'weight']
+    >>> in_memory(["well", "ill"])
+    array(['well', 'ill'], dtype='<U4')
+    """
+    array = np.asarray(y)
+    return y if output_names(y) and array.dtype.kind in "biuf" else array
 
 
 def collected(table: Any) -> Any:

@@ -31,10 +31,13 @@ class Rows:
     names: list[str] | None = None
     rows: list[Any] | None = None
 
-    def outcome(self) -> Any:
-        """Return y as `Data.from_arrays` takes it."""
+    def outcome(self, target: str | Sequence[str] = ()) -> Any:
+        """Return y as `Data.from_arrays` takes it, numbers under the names of their columns where these are told."""
         import pandas as pd
 
+        if self.labels is None and target:
+            names = names_in(target, "target")
+            return pd.Series(self.y, name=names[0]) if self.y.ndim == 1 else pd.DataFrame(self.y, columns=names)
         if self.labels is None:
             return self.y
         return pd.Categorical.from_codes(self.y, categories=pd.Index(self.labels))

@@ -225,9 +225,8 @@ def _divided(
 
     table = cached(path, stamp(files), options, rows) if cache else rows()
     named: Any = {"name": path.name.split(".")[0], **division}
-    return replace(
-        Data.from_arrays(table.X, table.outcome(), feature_names=table.names, rows=table.rows, **named), source=source
-    )
+    y = table.outcome(how["target"])
+    return replace(Data.from_arrays(table.X, y, feature_names=table.names, rows=table.rows, **named), source=source)
 
 
 def _read_csv(path: Path, separator: str, decimal: str, progress: bool, texts: Sequence[str]) -> pd.DataFrame:

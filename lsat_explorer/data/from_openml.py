@@ -83,6 +83,5 @@ def from_openml(
     table = rows_of_frame(bunch.frame, str(dataset), target=wanted, **how)
     source = call_of(from_openml, dataset=dataset, version=version, target=target, **how, **division)
     named: Any = {"name": str(dataset), **division}
-    return replace(
-        Data.from_arrays(table.X, table.outcome(), feature_names=table.names, rows=table.rows, **named), source=source
-    )
+    y = table.outcome(wanted)
+    return replace(Data.from_arrays(table.X, y, feature_names=table.names, rows=table.rows, **named), source=source)

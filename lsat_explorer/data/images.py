@@ -9,6 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from torch import Tensor
+
+from lsat_explorer.data.on_disk import RowsApart
 
 __all__ = ["PixelScale", "check_image_shape", "deskew", "sprite"]
 
@@ -112,6 +115,12 @@ class PixelScale:
     high: float
     mean: np.ndarray | None = None
     deviation: np.ndarray | None = None
+
+    @classmethod
+    def of(cls, inputs: Tensor) -> PixelScale:
+        """Return the scale from the least to the largest of these inputs (N, d), which may be on disk."""
+        bounds = inputs.bounds() if isinstance(inputs, RowsApart) else (float(inputs.min()), float(inputs.max()))
+        return cls(*bounds)
 
     def grey(self, values: np.ndarray) -> np.ndarray:
         """Grey levels (N, d), uint8, of inputs (N, d); all black when `low` equals `high`."""

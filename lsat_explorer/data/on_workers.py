@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from lsat_explorer.data.described import RowsDescribed
+from lsat_explorer.data.foreign import in_memory
 from lsat_explorer.data.tables import Column, check_finite, fitting, read_table, shown
 
 __all__ = ["Partitions", "RowsOnWorkers", "is_dask"]
@@ -133,7 +134,7 @@ class Partitions:
             X = X.rechunk(dict.fromkeys(range(1, X.ndim), -1))
             if not is_dask(y) and not np.isnan(X.chunks[0]).any():
                 edges = np.concatenate([[0], np.cumsum(X.chunks[0])]).astype(int)
-                values = y.iloc if hasattr(y, "iloc") else np.asarray(y)
+                values = y.iloc if hasattr(y, "iloc") else in_memory(y)
                 if edges[-1] != len(y):
                     raise ValueError(f"{word} X has {edges[-1]:,} rows and {word} y has {len(y):,}; give one for each")
                 ys = [delayed(values[start:stop]) for start, stop in pairwise(edges)]

@@ -14,6 +14,7 @@ from torch import Tensor
 from lsat_explorer.data.images import check_image_shape
 from lsat_explorer.data.labels import Task
 from lsat_explorer.data.missing import Missing, fill_missing
+from lsat_explorer.data.output_names import check_output_names, output_names_in
 from lsat_explorer.data.sparse_rows import table_of
 from lsat_explorer.data.split import SPLITS, Split, make_splits, positions
 from lsat_explorer.data.tables import Table, default_names, shown
@@ -46,6 +47,7 @@ def joined(
     task: Task,
     image_shape: Sequence[int] | None,
     feature_names: Sequence[Any] | None,
+    target_names: Sequence[Any] | None,
     *,
     files: Mapping[str, Tensor] | None = None,
     missing: Missing = "refuse",
@@ -63,6 +65,8 @@ def joined(
     if feature_names is not None and tables["train"].names is None and len(names) == features:
         # errors then name a column as the user does
         tables = {split: replace(table, names=tuple(names)) for split, table in tables.items()}
+    outputs = output_names_in({split: table.outcome for split, table in tables.items()}, task, target_names)
+    tables = {s: replace(table, outcome=replace(table.outcome, names=outputs)) for s, table in tables.items()}
     filled, fill = fill_missing(tables, missing)
     made, classes = make_splits(filled, task, finite=bool(files))
     return {
@@ -71,6 +75,7 @@ def joined(
         "task": task,
         "classes": classes,
         "feature_names": tuple(str(name) for name in names),
+        "target_names": outputs,
         "image_shape": shape,
         "fill": fill,
     }
@@ -87,9 +92,14 @@ def _each_once(names: list[str]) -> list[str]:
 
 
 def check_parts(
-    splits: Mapping[str, Split], task: str, classes: tuple[Any, ...] | None, feature_names: Sequence[str]
+    splits: Mapping[str, Split],
+    task: str,
+    classes: tuple[Any, ...] | None,
+    feature_names: Sequence[str],
+    target_names: Sequence[str],
+    image_shape: Sequence[int] | None,
 ) -> None:
-    """Refuse splits of different columns, and a task, classes or names that do not fit them.
+    """Refuse splits of different columns, and a task, classes, names or a shape of images that do not fit them.
 
     Raises
     ------
@@ -116,6 +126,9 @@ def check_parts(
         raise ValueError(
             f"feature_names has {len(feature_names)} names for {features} features; give one per column of X"
         )
+    check_output_names(target_names, task, outputs)
+    if image_shape is not None:
+        check_image_shape(image_shape, features)
 
 
 def chosen_inputs(splits: Mapping[str, Split], split: str, indices: Any, name: str) -> Tensor:

@@ -51,5 +51,7 @@ def _number(data: Data, row: Any, label: Any) -> Tensor:
         values = np.full(m, np.nan)
     if values.shape != (m,) or not np.isfinite(values).all():
         wanted = "a finite number" if m == 1 else f"{m} finite numbers"
+        if m > 1 and data.target_names:
+            wanted += f" for {shown(list(data.target_names))}"
         raise ValueError(f"relabel gives row {shown(row)} the target {shown(label)}: expected {wanted}.")
     return torch.from_numpy(values.copy())

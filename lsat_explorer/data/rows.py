@@ -18,6 +18,7 @@ import torch
 from lsat_explorer.data.locks import Held, locked
 from lsat_explorer.data.on_disk import RowsApart, RowsOnDisk
 from lsat_explorer.data.on_workers import Partitions
+from lsat_explorer.data.output_names import agreed_names
 from lsat_explorer.data.sources import Source, as_source
 from lsat_explorer.data.split import SPLITS
 from lsat_explorer.data.tables import Column, Table, check_finite, read_column, read_table
@@ -97,7 +98,8 @@ class _Pass:
         """Return y of all rows."""
         values = [column.values for column in self._outcomes]
         categories = {column.categories for column in self._outcomes}
-        return Column(np.concatenate(values), categories.pop() if len(categories) == 1 else None)
+        names = agreed_names((f"part {number} of {self.word} y", part) for number, part in enumerate(self._outcomes))
+        return Column(np.concatenate(values), categories.pop() if len(categories) == 1 else None, names)
 
     def _check(self, inputs: np.ndarray, start: int) -> None:
         check_finite(inputs, f"{self.word} X", np.arange(start, start + len(inputs)), self.names)

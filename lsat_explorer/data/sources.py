@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from lsat_explorer.data.foreign import in_memory
 from lsat_explorer.data.frames import target_names
 from lsat_explorer.data.on_disk import PASS_BYTES, RowsOnDisk
 from lsat_explorer.data.on_workers import Partitions, is_dask
@@ -85,7 +86,7 @@ def _pair(X: Any, y: Any, word: str) -> Source:
     if not getattr(y, "shape", ()) and not isinstance(y, Sequence):
         raise ValueError(f"{word} y is a {_kind_of(y)}, expected one label or target for each row of X; pass these")
     if hasattr(y, "shape") and not hasattr(y, "iloc"):
-        y = y if isinstance(y, np.ndarray) else np.asarray(_sliced(y, slice(0, y.shape[0]), f"{word} y"))
+        y = y if isinstance(y, np.ndarray) else in_memory(_sliced(y, slice(0, y.shape[0]), f"{word} y"))
     if len(y) != X.shape[0]:
         raise ValueError(f"{word} X has {X.shape[0]:,} rows and {word} y has {len(y):,}; give one for each row of X")
     if not len(y):

@@ -157,7 +157,7 @@ def _regression(table: Table, word: str, train: Column) -> Split:
     if values.dtype.kind not in "biuf":
         values = numbers(values.reshape(len(values), -1), f"{word} y").reshape(values.shape)
     values = values.astype(np.float64)
-    check_finite(values, f"{word} y", table.rows)
+    check_finite(values, f"{word} y", table.rows, table.outcome.names)
     targets = torch.from_numpy(values.reshape(len(values), -1).copy())
     return Split(as_rows(table.inputs), targets, values, table.rows)
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from lsat_explorer.data.as_numbers import as_numbers, encoding, is_number, no_numbers, refuse_categories
-from lsat_explorer.data.foreign import collected, column_of, frame_of, index_of, is_time, rows_at
+from lsat_explorer.data.foreign import collected, column_of, frame_of, index_of, is_time, output_names, rows_at
 
 __all__ = [
     "LARGEST",
@@ -44,10 +44,13 @@ class Column:
         Array as it came, of any type that holds labels or numbers.
     categories
         All labels in the user's order when the column is a pandas categorical, else None.
+    names
+        Names (m,) of the columns, empty where they have none.
     """
 
     values: np.ndarray
     categories: tuple[Any, ...] | None = None
+    names: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -264,7 +267,7 @@ def read_column(y: Any, what: str = "y") -> Column:
         raise ValueError(f"{what} is of type {values.dtype}, expected labels or real numbers; convert it first")
     if values.dtype.kind == "O" and values.ndim == 2:
         values = numbers(values, what)
-    return Column(values, known)
+    return Column(values, known, output_names(y))
 
 
 def _read_rows(rows: Any, X: Any, y: Any, count: int, prefix: str) -> np.ndarray:
