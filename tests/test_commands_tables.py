@@ -118,7 +118,7 @@ def test_several_targets_are_predicted_and_none_of_them_is_a_feature(file, more,
         code, _, error = command(*read)
         assert code == 0, error
     code, out, error = command("predict", "run", "--data", file, "--drop", "y", "--drop", "z")
-    assert (code, out.partition("\n")[0]) == (0, "row,prediction_0,prediction_1"), error
+    assert (code, out.partition("\n")[0]) == (0, "row,prediction_y,prediction_z"), error
     code, _, error = command("tune", "numbers.json", *words[:-1], "y", "--out", "other")
     assert (code, "--target names 'y' twice, expected each column once; leave one out." in error) == (2, True)
 
@@ -187,7 +187,7 @@ def test_predict_without_names_of_rows_counts_them_and_without_probabilities_giv
     code, out, _ = command("predict", "two.safetensors", "--data", "two.csv", "--drop", "y", "--drop", "z")
     assert code == 0
     table = pd.read_csv(io.StringIO(out))
-    assert table.columns.tolist() == ["row", "prediction_0", "prediction_1"]
+    assert table.columns.tolist() == ["row", "prediction_y", "prediction_z"]
     assert table.row.tolist() == list(range(N))
 
 

@@ -200,6 +200,23 @@ MODELS: dict[str, tuple[Callable[[bytes], bytes], str]] = {
     "names that are numbers": (lambda raw: described(raw, feature_names=[1] * 6), "feature_names are no list of names"),
     "a name too few": (lambda raw: described(raw, feature_names=["a"] * 5), "is damaged"),
     "a fill of words": (lambda raw: described(raw, fill=["a"] * 6), "is damaged"),
+    "outputs that are numbers": (
+        lambda raw: described(raw, target_names=[1, 2]),
+        "target_names are no list of names",
+    ),
+    "outputs that are a word": (lambda raw: described(raw, target_names="ab"), "target_names are no list of names"),
+    "an output too few": (
+        lambda raw: described(raw, target_names=["a"], classes=None),
+        r"target_names are \['a'\], expected one for each of 2 outputs",
+    ),
+    "an output twice": (
+        lambda raw: described(raw, target_names=["a", "a"], classes=None),
+        r"target_names are \['a', 'a'\], expected one for each of 2 outputs",
+    ),
+    "outputs beside classes": (
+        lambda raw: described(raw, target_names=["a", "b"], classes=["no", "yes"]),
+        r"target_names are \['a', 'b'\], expected none, for there are classes",
+    ),
     "an unknown entry of omega": (lambda raw: described(raw, omega=["none"]), "is damaged: KeyError"),
 }
 

@@ -88,10 +88,12 @@ def refuse_to_overwrite(out: Path, read: dict[str, Path], allowed: bool) -> None
 def predictions(model: FittedModel, frame: pd.DataFrame) -> pd.DataFrame:
     """Return a table with the rows of a frame: ``prediction``, and ``probability_LABEL`` where the loss gives some.
 
-    Several outputs are ``prediction_0``, ``prediction_1``, ...
+    Several outputs are ``prediction_HEIGHT``, ``prediction_WEIGHT``, ... by their names, or by 0, 1, ... without any.
     """
     predicted = model.predict(frame)
-    names = ["prediction"] if predicted.ndim == 1 else [f"prediction_{place}" for place in range(predicted.shape[1])]
+    names = ["prediction"]
+    if predicted.ndim == 2:
+        names = [f"prediction_{name}" for name in model.target_names or range(predicted.shape[1])]
     table = pd.DataFrame(predicted, columns=names, index=frame.index)
     if model.classes is not None and isinstance(model.loss, lsat.CrossEntropy):
         labels = [f"probability_{label}" for label in model.classes]

@@ -23,7 +23,7 @@ def coefficients(model: FittedModel) -> pandas.DataFrame:
 
     blocks = by_block(model.recipe.featurizer, model.feature_names)
     rows = [(block, name) for block, columns in model.blocks.items() for name in feature_names(blocks[block], columns)]
-    outputs = model.classes if model.classes is not None else range(model.theta.shape[1])
+    outputs = model.classes or model.target_names or range(model.theta.shape[1])
     return pandas.DataFrame(
         model.theta.cpu().numpy(),
         index=pandas.MultiIndex.from_tuples(rows, names=["block", "feature"]),

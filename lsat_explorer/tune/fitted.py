@@ -67,6 +67,8 @@ class FittedModel:
     fill : tuple of float, or None
         What stands for a missing entry of each input, where the data were made with ``missing="mean"`` or ``"median"``;
         None refuses missing entries.
+    target_names : tuple of str
+        Names of the m outputs in regression; empty where the data had none, and in classification.
     """
 
     recipe: Recipe
@@ -78,6 +80,7 @@ class FittedModel:
     feature_names: tuple[str, ...]
     data: Data | None = None
     fill: tuple[float, ...] | None = None
+    target_names: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         n, m = self.theta.shape
@@ -92,6 +95,7 @@ class FittedModel:
         """Return θ (n, m) as a table: a row for each feature, by block and name, a column for each class or output.
 
         A feature that is one input has its name, the constant is ``"1"``, others are numbered: ``"low_rank 0"``.
+        Outputs have their `target_names`, and are numbered where there are none.
 
         Examples
         --------
@@ -208,6 +212,8 @@ class FittedModel:
             "feature_names": list(self.feature_names),
             "fill": self.fill,
         }
+        if self.target_names:  # a file without them is read by older versions too
+            described["target_names"] = list(self.target_names)
         header = {
             "format": FORMAT,
             "recipe": self.recipe.to_json(),
@@ -262,6 +268,7 @@ class FittedModel:
             feature_names=problem.data.feature_names,
             data=problem.data,
             fill=problem.data.fill,
+            target_names=problem.data.target_names,
         )
 
     @classmethod

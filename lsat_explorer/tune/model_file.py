@@ -11,6 +11,8 @@ from torch import Tensor
 
 from ..data.file_kinds import kind_of
 from ..data.safe_file import json_in, read_tensors
+from ..data.split import counted
+from ..data.tables import shown
 from ..model.losses import SquaredError
 from ..model.piece import Omega, nearest, within
 from ..model.prepared import Prepared
@@ -21,7 +23,7 @@ __all__ = ["FORMAT", "read_model"]
 FORMAT = "lsat_explorer.model/1"
 _EXPECTED = "Give a model that was saved, such as the model.safetensors in the folder of a run."
 _TEXTS = ("format", "recipe", "model")
-_KNOWN = ("omega", "loss", "classes", "feature_names", "fill")
+_KNOWN = ("omega", "loss", "classes", "feature_names", "fill", "target_names")
 _DAMAGE = (KeyError, TypeError, AttributeError, IndexError, OverflowError, RecursionError, RuntimeError, ValueError)
 
 
@@ -73,7 +75,9 @@ def _checked(recipe: Recipe, said: dict[str, Any], tensors: dict[str, Tensor]) -
         raise ValueError("classes are no list of labels.")
     if fill is not None and not (len(fill) == len(names) and all(math.isfinite(value) for value in fill)):
         raise ValueError(f"fill is no list of {len(names)} finite numbers.")
+    outputs = said.get("target_names", [])
     _try(prepared, omega, tensors["theta"], len(names), None if classes is None else len(classes))
+    _refuse_outputs(outputs, tensors["theta"].shape[1], classes)
     return {
         "recipe": recipe,
         "loss": Recipe.from_json(said["loss"]).loss or SquaredError(),
@@ -83,7 +87,16 @@ def _checked(recipe: Recipe, said: dict[str, Any], tensors: dict[str, Tensor]) -
         "classes": None if classes is None else tuple(classes),
         "feature_names": tuple(names),
         "fill": None if fill is None else tuple(map(float, fill)),
+        "target_names": tuple(outputs),
     }
+
+
+def _refuse_outputs(names: Any, m: int, classes: Any) -> None:
+    if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
+        raise ValueError("target_names are no list of names.")
+    if names and (len(names) != m or len(set(names)) != m or classes is not None):
+        wanted = "none, for there are classes" if classes is not None else f"one for each of {counted(m, 'output')}"
+        raise ValueError(f"target_names are {shown(names)}, expected {wanted}.")
 
 
 def _is_label(value: Any) -> bool:

@@ -83,9 +83,10 @@ def write_onnx(model: FittedModel, path: str | os.PathLike[str], dtype: str) -> 
     whole = helper.make_model(
         made, producer_name="lsat_explorer", opset_imports=[helper.make_opsetid("", _OPSET)], ir_version=_IR
     )
-    helper.set_model_props(
-        whole, {"feature_names": json.dumps(list(model.feature_names)), "recipe": model.recipe.to_json()}
-    )
+    told = {"feature_names": json.dumps(list(model.feature_names)), "recipe": model.recipe.to_json()}
+    if model.target_names:
+        told["target_names"] = json.dumps(list(model.target_names))
+    helper.set_model_props(whole, told)
     onnx.checker.check_model(whole, full_check=True)
     with whole_file(path) as file:
         onnx.save_model(whole, os.fspath(file))
