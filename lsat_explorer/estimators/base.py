@@ -98,14 +98,23 @@ class TunedLeastSquares(BaseEstimator):
 
         return Explorer(self.run_)
 
-    def _fit(self, X: Any, y: Any, inputs: Any, targets: np.ndarray, weights: Any, classes: Any) -> None:
+    def _fit(
+        self,
+        X: Any,
+        y: Any,
+        inputs: Any,
+        targets: np.ndarray,
+        weights: Any,
+        classes: Any,
+        target_names: tuple[str, ...] = (),
+    ) -> None:
         """Tune on rows that are read and have positive weights."""
         rows = inputs.shape[0]
         task: Task = "regression" if classes is None else "classification"
         total = float(rows if weights is None else weights.sum())
         feature_names = tuple(map(str, getattr(self, "feature_names_in_", default_names(inputs.shape[1], None))))
         check_entries(inputs, "X", row_names(X, rows), feature_names)
-        check_finite(targets, "y", row_names(X, rows))
+        check_finite(targets, "y", row_names(X, rows), target_names)
         recipe, seed = self._chosen(usual_recipe(task, rows, self.validation, total))
         share = self.validation if self.validation is not None else SHARE
         data, train, validation = divided(
@@ -115,6 +124,7 @@ class TunedLeastSquares(BaseEstimator):
             row_names(X, rows),
             classes=classes,
             feature_names=feature_names,
+            target_names=target_names,
             share=share if recipe.criterion.held_out else None,
             seed=seed,
         )

@@ -62,7 +62,7 @@ def _look(X: Any, y: Any, labels: bool) -> None:
     if labels:
         Encoder.fit(column, rows, "y")
         return
-    check_finite(_amounts(column.values).astype(np.float64), "y", rows)
+    check_finite(_amounts(column.values).astype(np.float64), "y", rows, column.names)
 
 
 def _amounts(values: np.ndarray) -> np.ndarray:

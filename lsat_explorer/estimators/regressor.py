@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from sklearn.base import RegressorMixin
 
+from ..data.foreign import output_names
 from .base import TunedLeastSquares, read_weights
 from .reading import readable
 
@@ -93,6 +94,7 @@ class TunedLeastSquaresRegressor(RegressorMixin, TunedLeastSquares):
         ----------
         X : array-like or sparse matrix of shape (N, d)
         y : array-like of shape (N,) or (N, m)
+            The names of a frame's columns, or a series', are kept in ``model_.target_names``.
         sample_weight : array-like of shape (N,), optional
             How often each row counts.
         """
@@ -101,7 +103,7 @@ class TunedLeastSquaresRegressor(RegressorMixin, TunedLeastSquares):
         names = X.iloc[rows] if hasattr(X, "iloc") else X
         inputs, outcome = inputs[rows], outcome[rows]
         self._one_output = outcome.ndim == 1
-        self._fit(names, outcome, inputs, outcome.reshape(len(outcome), -1), weights, None)
+        self._fit(names, outcome, inputs, outcome.reshape(len(outcome), -1), weights, None, output_names(y))
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:

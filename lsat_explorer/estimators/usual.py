@@ -126,6 +126,7 @@ def divided(
     *,
     classes: tuple[Any, ...] | None,
     feature_names: tuple[str, ...],
+    target_names: tuple[str, ...],
     share: float | int | None,
     seed: int,
 ) -> tuple[Data, np.ndarray, np.ndarray]:
@@ -152,4 +153,5 @@ def divided(
         for rows in (train, validation)
     ]
     task: Task = "regression" if classes is None else "classification"
-    return Data(*splits, task=task, classes=classes, feature_names=feature_names), train, validation
+    data = Data(*splits, task=task, classes=classes, feature_names=feature_names, target_names=target_names)
+    return data, train, validation
