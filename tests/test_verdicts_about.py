@@ -16,6 +16,7 @@ DIGITS = lsat.Data.from_arrays(X, np.arange(30) % 3)
 FLAGS = lsat.Data.from_arrays(X, np.arange(30) % 2 == 0)
 LENGTHS = lsat.Data.from_arrays(X, X[:, 0])
 PLACES = lsat.Data.from_arrays(X, X)
+NAMED = lsat.Data.from_arrays(X, X, target_names=["north", "east"])
 
 
 def about(*known: lsat.Data) -> lsat.Verdicts:
@@ -33,7 +34,8 @@ def about(*known: lsat.Data) -> lsat.Verdicts:
         (DIGITS, np.int64(2), True, "gives row 7 the class True, which is unknown"),
         (FLAGS, True, 1, "gives row 7 the class 1, which is unknown"),
         (LENGTHS, 2.5, "long", "gives row 7 the target 'long': expected a finite number"),
-        (PLACES, (1, 2.5), 1.0, "gives row 7 the target 1.0: expected 2 finite numbers"),
+        (PLACES, (1, 2.5), 1.0, r"gives row 7 the target 1.0: expected 2 finite numbers\."),
+        (NAMED, (1, 2.5), 1.0, r"gives row 7 the target 1.0: expected 2 finite numbers for \['north', 'east'\]\."),
     ],
 )
 def test_a_label_that_the_data_do_not_have_is_refused_at_once(data, label, wrong, said):

@@ -270,9 +270,9 @@ def judged_fit(model: Any, data: Data | None = None) -> TrainingFit:
 def _check_kind(model: FittedModel, data: Any) -> None:
     if not isinstance(data, Data):
         raise ValueError(f"data is a {type(data).__name__}, expected Data: use lsat.Data.from_arrays(X, y).")
-    for what in ("feature_names", "classes"):
+    for what in ("feature_names", "classes", "target_names"):
         ours, theirs = getattr(model, what), getattr(data, what)
-        if ours != theirs:
+        if ours != theirs and (what != "target_names" or (ours and theirs)):  # older files do not tell them
             raise ValueError(
                 f"The model and data={data!r} have different {what.replace('_', ' ')}: give the data that the model "
                 "was fitted to."

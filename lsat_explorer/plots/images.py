@@ -75,7 +75,7 @@ def theta_figure(theta: ArrayLike, image_shape: Sequence[int], classes: Sequence
     image_shape : (h, w) or (h, w, c)
         Shape of an image; channels are averaged.
     classes : sequence of m names, optional
-        Without it the outputs are numbered.
+        Such as ``model.classes`` or ``model.target_names``; without it the outputs are numbered.
 
     Returns
     -------

@@ -63,7 +63,8 @@ class Effect:
             return []
         if self.data.classes is not None:
             return [name_of(name, 24) for name in self.data.classes]
-        return [str(number) for number in range(self.data.train.targets.shape[1])]
+        names = self.data.target_names or range(self.data.train.targets.shape[1])
+        return [name_of(name, 24) for name in names]
 
     def refusal(self, graph: Graph) -> str:
         """Return why there is no preview for a graph, empty where there is one."""

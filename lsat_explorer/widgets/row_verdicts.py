@@ -227,6 +227,8 @@ class RowVerdicts(traitlets.HasTraits):
             numbers = ()
         if len(numbers) != count or not np.isfinite(numbers).all():
             wanted = "a finite number" if count == 1 else f"{count} finite numbers, separated by commas"
+            names = self._tiles.data.target_names if count > 1 else ()
+            wanted += f": {', '.join(name_of(name, 24) for name in names[:10])}" if names else ""
             raise SettingError(f"The new label is {value!r}: give {wanted}.")
         return numbers[0] if count == 1 else numbers
 
