@@ -83,7 +83,7 @@ def test_the_error_is_that_of_the_rows_that_the_criterion_names(criterion):
     assert training == isinstance(criterion, lsat.GCV)
     outputs = run.data.train.targets.shape[1]
     assert last.error == pytest.approx(((last.training_loss if training else last.loss) / outputs) ** 0.5)
-    assert f"root mean square on the {criterion.error_rows} rows went from" in run.report().html
+    assert f"root mean square on the {criterion.judging} went from" in run.report().html
 
 
 WITH_ERRORS = {

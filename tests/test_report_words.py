@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from html import unescape
 
 import numpy as np
@@ -9,6 +10,7 @@ import pytest
 import torch
 
 import lsat_explorer as lsat
+from lsat_explorer.commands.summary import summary
 from lsat_explorer.report import words
 
 X = np.random.default_rng(0).normal(size=(40, 3))
@@ -69,6 +71,47 @@ def test_the_error_stands_beside_that_of_one_prediction_for_every_row():
     assert left_out.endswith(f"predicted for every row, has {root}.")
     folds = lsat.Counted(lsat.KFold(3), counts)
     assert "for every row" not in words.story(ran(lsat.Recipe(criterion=folds)))[3]
+
+
+IN_FOLDS = "training rows, each predicted by the fit to the other folds,"
+JUDGING = {
+    lsat.HeldOut(): "validation rows",
+    lsat.GCV(): "training rows",
+    lsat.LeaveOneOut(): "training rows, each predicted without itself,",
+    lsat.KFold(3): IN_FOLDS,
+    lsat.Counted(lsat.KFold(3), (1.0,) * len(DATA.train)): IN_FOLDS,
+}
+
+
+@pytest.mark.parametrize(("criterion", "rows"), JUDGING.items(), ids=map(repr, JUDGING))
+def test_the_rows_that_judge_are_called_what_they_are(criterion, rows, tmp_path):
+    run = ran(lsat.Recipe(criterion=criterion))
+    loss, error = words.story(run)[2:4]
+    assert error.startswith(f"The root mean square on the {rows} went from ")
+    said = dict(re.split(r"  +", line, maxsplit=1) for line in summary(run, run.model, {}, tmp_path).splitlines())
+    if "," not in rows:
+        assert loss.startswith("The validation loss went from ")
+        assert {"validation loss", f"{rows.split()[0]} error"} < set(said)
+    else:
+        assert loss.startswith(f"The loss on the {rows} went from ")
+        assert said["loss"].endswith(f", of the {rows[:-1]}")
+        assert said["error"].endswith(f", of the {rows[:-1]}")
+        assert "validation" not in "".join([loss, error, *said])
+
+
+def test_nothing_is_said_of_looks_at_rows_that_are_not_there(tmp_path):
+    given = {"train": (X[:25], X[:25, 0]), "validation": (X[25:], X[25:, 0])}
+    run = lsat.tune(lsat.Recipe(), lsat.Data.from_splits(**given), progress=False)
+    assert "looked at" not in run.report().html
+    run.save(tmp_path / "run")
+    assert "The test rows have not been looked at" in lsat.Run.load(tmp_path / "run").report().html  # who knows
+    judged = lsat.Data.from_splits(**given, test=(X[:9], X[:9, 0]))
+    stopped = lsat.tune(lsat.Recipe(early_stopping=lsat.EarlyStopping()), judged, progress=False)
+    told = "Early stopping has judged each iteration by the test rows"
+    assert words.story(stopped)[-1] == f"{told}."
+    last = lsat.Data.from_splits(**given, test=(X[:9], X[:9, 0]), final=(X[9:], X[9:, 0]))
+    stopped = lsat.tune(lsat.Recipe(early_stopping=lsat.EarlyStopping()), last, progress=False)
+    assert words.story(stopped)[-1] == f"{told}; final rows have not been looked at by this run."
 
 
 def test_the_share_that_is_wrong_stands_beside_that_of_the_most_frequent_label():

@@ -57,12 +57,14 @@ def summary(run: Run, model: FittedModel, files: Mapping[str, Path], folder: Pat
     last, kept = run.iterates[-1], run.kept
     accepted = sum(iterate.accepted for iterate in run.iterates[1:])
     rejected = len(run.iterates) - 1 - accepted
+    criterion = run.recipe.criterion
+    rows, judging = ("", f", of the {criterion.judging[:-1]}") if criterion.apart else ("validation ", "")
     lines = [
         ("status", run.message.replace(IN_CODE, onward) if any(folder.glob("checkpoint*")) else run.message),
         ("iterations", f"{last.number} ({accepted} accepted, {rejected} rejected)"),
         *([("kept", f"iteration {kept.number}, by early stopping")] if kept.number != last.number else []),
-        ("validation loss", f"{kept.loss:.4f} (at the start {run.iterates[0].loss:.4f})"),
-        (f"{run.recipe.criterion.error_rows} error", _error(model, kept.error)),
+        (f"{rows}loss", f"{kept.loss:.4f} (at the start {run.iterates[0].loss:.4f}){judging}"),
+        ("error" if criterion.apart else f"{criterion.error_rows} error", f"{_error(model, kept.error)}{judging}"),
         ("training loss", f"{kept.training_loss:.4f}"),
         ("step size", number_text(last.step, ".3g")),
         ("stopping residual", "–" if isnan(last.residual) else number_text(last.residual, ".3g")),

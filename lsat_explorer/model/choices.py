@@ -56,8 +56,15 @@ class Criterion(Piece, ABC):
     """Whether `value` needs leverages h_i = w_i² x_iᵀ G⁻¹ x_i; the scored rows are then the trained ones."""
     error_rows = "validation"
     """Whose error stands beside ψ: that of rows that are not fitted where they are predicted, or of "training" rows."""
+    apart = ""
+    """How training rows that judge are predicted by fits that leave them out; empty where no such rows judge."""
     by_row = False
     """Whether ψ is the loss's own value for the predictions of all scored rows."""
+
+    @property
+    def judging(self) -> str:
+        """What to call the rows that judge, after "the"; where their name has a comma it ends in one."""
+        return f"training rows, {self.apart}," if self.apart else f"{self.error_rows} rows"
 
     @abstractmethod
     def parts(self, targets: Tensor, classifies: bool, seed: int) -> list[np.ndarray]:

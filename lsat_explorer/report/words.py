@@ -22,6 +22,7 @@ from ..tune.score import error_of
 if TYPE_CHECKING:
     from torch import Tensor
 
+    from ..model.choices import Criterion
     from ..tune.run import Run
 
 __all__ = [
@@ -72,21 +73,21 @@ def story(run: Run) -> list[str]:
     """Return the run in sentences: where it stands, what fell, how long it took, how often it was tested."""
     first, kept = run.iterates[0], run.kept
     accepted, rejected = run.iterates.counts
-    kinds = classes_of(run) is not None
+    kinds, criterion = classes_of(run) is not None, run.recipe.criterion
     steps = f"{count_text(len(run.iterates) - 1, 'iteration')} ({accepted:,} accepted, {rejected:,} rejected)"
     count = sum(value.numel() for name, value in kept.omega.items() if not _held(run, name))
     sentences = [
         run.message,
         f"Hyper-parameters that are tuned: {count:,}. There were {steps}, in {run.iterates[-1].seconds:.1f} s.",
-        f"The validation loss went from {value_text(first.loss)} to {value_text(kept.loss)}, the training loss from "
-        f"{value_text(first.training_loss)} to {value_text(kept.training_loss)}.",
-        f"The {_error_name(kinds, run.recipe.criterion.error_rows)} went from {_error(first.error, kinds)} to "
+        f"The {_loss_name(criterion)} went from {value_text(first.loss)} to {value_text(kept.loss)}, the training loss "
+        f"from {value_text(first.training_loss)} to {value_text(kept.training_loss)}.",
+        f"The {_error_name(kinds, criterion)} went from {_error(first.error, kinds)} to "
         f"{_error(kept.error, kinds)}.{_simplest(run)}",
         _looks(run),
     ]
     if kept.number != run.iterates[-1].number:
         sentences.insert(2, f"Early stopping keeps iteration {kept.number:,}.")
-    return sentences
+    return [sentence for sentence in sentences if sentence]
 
 
 def _simplest(run: Run) -> str:
@@ -103,15 +104,26 @@ def _simplest(run: Run) -> str:
 
 
 def _looks(run: Run) -> str:
-    """Return how often rows that decided nothing were looked at; with early stopping those of the test did decide."""
+    """Return how often rows that decided nothing were looked at; with early stopping those of the test did decide.
+
+    Nothing is said of rows that the data do not have.
+    """
+    early, data = run.recipe.early_stopping is not None, run.data
+    none = data is not None and (data.final if early else data.test) is None
     looks = "not been looked at" if run.looks == 0 else f"been looked at {count_text(run.looks, 'time')}"
-    if run.recipe.early_stopping is None:
-        return f"The test rows have {looks} by this run."
-    return f"Early stopping has judged each iteration by the test rows; final rows have {looks} by this run."
+    if not early:
+        return "" if none else f"The test rows have {looks} by this run."
+    judged = "Early stopping has judged each iteration by the test rows"
+    return f"{judged}." if none else f"{judged}; final rows have {looks} by this run."
 
 
-def _error_name(kinds: bool, rows: str) -> str:
-    return f"share of {rows} rows that are classified wrongly" if kinds else f"root mean square on the {rows} rows"
+def _loss_name(criterion: Criterion) -> str:
+    return f"loss on the {criterion.judging}" if criterion.apart else "validation loss"
+
+
+def _error_name(kinds: bool, criterion: Criterion) -> str:
+    rows = criterion.judging
+    return f"share of {rows} that are classified wrongly" if kinds else f"root mean square on the {rows}"
 
 
 def _error(value: float, kinds: bool) -> str:

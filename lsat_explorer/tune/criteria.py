@@ -65,6 +65,7 @@ class KFold(Criterion):
 
     folds: int = 5
     by_row = True
+    apart = "each predicted by the fit to the other folds"
 
     def __post_init__(self) -> None:
         whole(self.folds, "KFold: folds", low=2, high=10**9)
@@ -103,6 +104,7 @@ class LeaveOneOut(_WholeTrainingSet):
     """
 
     leverage = True
+    apart = "each predicted without itself"
 
     def predictions(self, predictions: Tensor, targets: Tensor, leverage: Tensor | None) -> Tensor:
         """Return ŷ_{−i}."""
@@ -188,6 +190,7 @@ class Counted(Criterion):
         object.__setattr__(self, "counts", positive(self.counts, "Counted: counts"))
         object.__setattr__(self, "held_out", self.criterion.held_out)
         object.__setattr__(self, "leverage", self.criterion.leverage)
+        object.__setattr__(self, "apart", self.criterion.apart)
 
     def parts(self, targets: Tensor, classifies: bool, seed: int) -> list[np.ndarray]:
         """Return the criterion's own parts."""
