@@ -177,13 +177,7 @@ def test_rows_that_are_no_images_are_a_table_and_regression_has_its_own_error():
     assert len(page.all("table")) == 4
     lightest = run.weights().argsort(kind="stable")[0]
     assert "targetweightrow" in page.text
-    target = f"{data.train.labels[lightest]:.4g}"
-    assert f"{target}{run.weights()[lightest]:.2f}{data.train.rows[lightest]}" in page.text
-    several = lsat.Data.from_arrays(X, X @ [[1.0, 3.0], [0.0, -2.0]] + X**2)
-    run = lsat.tune(lsat.Recipe(method=QUICK, **WEIGHTED), several, progress=False)
-    lightest = run.weights().argsort(kind="stable")[0]
-    target = ", ".join(f"{number:.4g}" for number in several.train.labels[lightest]).replace("e+0", "e")
-    assert f"{target}{run.weights()[lightest]:.2f}{several.train.rows[lightest]}" in Page(run.report().html).text
+    assert f"{data.train.labels[lightest]:.4g}{run.weights()[lightest]:.2f}{data.train.rows[lightest]}" in page.text
 
 
 def test_weights_that_only_rows_can_tell_are_not_made_up(tmp_path, digits):

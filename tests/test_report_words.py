@@ -121,3 +121,14 @@ def test_the_share_that_is_wrong_stands_beside_that_of_the_most_frequent_label()
     wrong = 100 * np.mean(data.validation.labels != "bee")
     told = f" The label 'bee', predicted for every row, has {wrong:.1f} %."
     assert words.story(run)[3].endswith(told)
+
+
+def test_several_targets_of_a_row_are_numbers_of_four_digits():
+    data = lsat.Data.from_arrays(X, X @ [[1.0, 3e4], [0.0, -2e4], [0.5, 0.0]], validation=0.25)
+    recipe = lsat.Recipe(data_weights=lsat.LogWeights(), method=lsat.ProximalGradient(max_iterations=3))
+    run = lsat.tune(recipe, data, progress=False)
+    lightest = run.weights().argsort(kind="stable")[0]
+    target = ", ".join(f"{number:.4g}" for number in data.train.labels[lightest]).replace("e+0", "e")
+    page = run.report().html
+    assert f">{target}</td>" in page
+    assert ">target</th>" in page
