@@ -5,8 +5,6 @@ from __future__ import annotations
 import pickle
 
 import numpy as np
-import pandas as pd
-import polars
 import pytest
 import sklearn
 from scipy import sparse
@@ -289,33 +287,6 @@ def test_classes_are_no_numbers_to_predict(kind, diabetes):
     with pytest.raises(ValueError, match=r"y has 'ill' at position 0, .* or fit a TunedLeastSquaresClassifier to cl"):
         lsat.TunedLeastSquaresRegressor().fit(diabetes[0][:60], y)
     assert lsat.TunedLeastSquaresClassifier().fit(diabetes[0][:60], y).classes_.tolist() == ["ill", "well"]
-
-
-DAYS = np.arange(60).astype("M8[D]")
-TIMES = {  # as X, and as y
-    "dates": DAYS.astype("M8[us]"),
-    "a date that is missing": np.where(np.arange(60) == 7, np.datetime64("NaT"), DAYS.astype("M8[ns]")),
-    "durations": np.arange(60).astype("m8[s]"),
-    "a series of dates": pd.Series(DAYS.astype("M8[ms]")),
-    "a list of durations": list(np.arange(60).astype("m8[ns]")),
-    "objects": np.fromiter(DAYS.astype("M8[ns]").reshape(60), object),
-    "dates of polars": polars.Series("when", DAYS.astype("M8[us]")),
-}
-
-
-@pytest.mark.parametrize("times", TIMES.values(), ids=TIMES)
-def test_dates_and_durations_are_no_numbers_to_fit(times, diabetes):
-    X, y = diabetes[0][:60], diabetes[1][:60]
-    column = np.asarray(times).reshape(-1, 1)
-    for given in (pd.DataFrame({"when": times}), pd.DataFrame({"when": times, "age": y}), column):
-        for model in (lsat.TunedLeastSquaresRegressor(), lsat.TunedLeastSquaresClassifier()):
-            with pytest.raises(ValueError, match=r"X .*expected (real )?numbers; write that column as (days|seconds)"):
-                model.fit(given, y > y.mean())
-            model.fit(np.zeros((60, given.shape[1])) + y[:, None], y > y.mean())
-            with pytest.raises(ValueError, match=r"X .*expected (real )?numbers; write that column as (days|seconds)"):
-                model.predict(given)
-    with pytest.raises(ValueError, match=r"y (is of type|has) .*expected (labels or real )?numbers"):
-        lsat.TunedLeastSquaresRegressor().fit(X, times)
 
 
 def test_what_is_not_there_is_refused(diabetes, wine):

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["far_from_zero", "in_words", "refuse_misplaced_nodes", "refuse_unknown_blocks"]
 
-_ROWS = 2_000
-"""Rows that are looked at for how far their features are from zero."""
+_ROWS = 256
+"""Rows, from the first to the last, that are looked at for how far their features are from zero."""
 _FAR, _ALIKE = 3e4, 1e13
 """Deviations from zero from which digits of ψ are lost that matter, and from which a column is all but constant."""
 
@@ -50,7 +50,8 @@ def far_from_zero(problem: Problem, omega: Omega) -> str:
     if isinstance(inputs, RowsOnWorkers | RowsSparse) or not _has_constant(problem.recipe.featurizer):
         return ""
     with torch.no_grad():
-        rows = inputs[:_ROWS].to(problem.device).double()
+        chosen = torch.linspace(0, len(inputs) - 1, min(_ROWS, len(inputs)), device="cpu").round().long()
+        rows = inputs[chosen].to(problem.device).double()
         blocks = problem.prepared.blocks(within("featurizer", problem.there(omega)), rows)
         features = torch.cat(list(blocks.values()), 1)
         multiples = features.mean(0).abs() / features.std(0, correction=0)
