@@ -45,6 +45,7 @@ def here(tmp_path, monkeypatch):
     TABLE.to_csv("c.csv", index=False)
     TABLE.to_csv("semicolons.csv", index=False, sep=";")
     TABLE.to_csv("commas.csv", index=False, sep=";", decimal=",")
+    TABLE.to_csv("numbered.csv")
     TABLE.to_parquet("c.parquet")
     recipe = lsat.Recipe(loss=lsat.CrossEntropy(), method=lsat.LBFGS(max_iterations=2))
     Path("recipe.json").write_text(recipe.to_json())
@@ -77,6 +78,8 @@ def test_a_table_is_read_as_its_options_say(file, more, command):
         (["--data", "c.csv", "--index", "id", "--drop", "note"], "missing='mean' (--missing mean)"),
         (["--data", "semicolons.csv", *OPTIONS], "separator=';' (--separator ';')"),
         (["--data", "c.csv", *OPTIONS, "--missing", "zero"], None),
+        (["--data", "numbered.csv", *OPTIONS], "leave it out: drop=['Unnamed: 0'] (--drop 'Unnamed: 0')."),
+        (["--data", "numbered.csv"], "or have it name the rows: index='Unnamed: 0' (--index 'Unnamed: 0')."),
         (["--data", "digits", "--drop", "id"], "--target goes with CSV and Parquet"),
         (["--data", "c.parquet", *OPTIONS, "--folder", "x"], "--folder goes with --validation; leave it out"),
         (["--data", "c.parquet", *OPTIONS, "--separator", ";"], "--separator goes with CSV; leave it out"),

@@ -134,8 +134,8 @@ def rows_of_frame(
     ------
     ValueError
         For a column that is not there or is a target and something else, a frame without rows, a column of a file of
-        text that has neither a name nor an entry, inputs that are neither numbers nor categories (`indicators` has
-        the rule), a target of text half of which are numbers, and text in one of several targets.
+        text that has neither a name nor an entry, or no name and a number for each row, inputs that are neither numbers
+        nor categories (`indicators` has the rule), a target of text half of which are numbers, and text in one of several targets.
     """
     import pandas as pd
 
@@ -157,11 +157,14 @@ def rows_of_frame(
         raise ValueError(f"{where} has no rows; give at least two")
     if index is not None:
         frame = frame.set_index(index)
-    rows = None if isinstance(frame.index, pd.RangeIndex) else frame.index.astype(object).tolist()
+    # of a column of evenly spaced numbers pandas makes a RangeIndex, too
+    numbered = index is None and isinstance(frame.index, pd.RangeIndex)
+    rows = None if numbered else frame.index.astype(object).tolist()
     outcome = frame[targets[0]] if len(targets) == 1 else frame[targets]
     features = [name for name in frame.columns if name not in {*targets, *dropped}]
     if separator:
         _refuse_nameless(frame, features, where, separator)
+        _refuse_numbers_of_rows(frame, features, where, index)
     inputs = [_columns(frame[name], where, name in sure, separator) for name in features]
     if not inputs:
         raise ValueError(f"{where} has no column beside the target; give the file that has the features")
@@ -182,6 +185,21 @@ def _refuse_nameless(frame: pd.DataFrame, features: Sequence[str], where: str, s
         raise ValueError(
             f"{where} has a column without a name and without entries, expected columns with both; {remedy}, or leave "
             f"it out: drop={bare!r}"
+        )
+
+
+def _refuse_numbers_of_rows(frame: pd.DataFrame, features: Sequence[str], where: str, index: str | None) -> None:
+    """Refuse a first feature without a name that numbers the rows, as pandas writes its index: it tells their order."""
+    from pandas.api import types
+
+    name = str(frame.columns[0])
+    if name not in features or not re.fullmatch(r"Unnamed: 0(\.\d+)?", name):
+        return
+    if types.is_integer_dtype(frame[name].dtype) and frame[name].is_unique:
+        names = "" if index is not None else f", or have it name the rows: index={name!r}"
+        raise ValueError(
+            f"{where} has a first column without a name that numbers the rows, as pandas writes its index, expected "
+            f"columns of what is known of them; leave it out: drop=[{name!r}]{names}"
         )
 
 

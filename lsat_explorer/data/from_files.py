@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 __all__ = ["frame_in", "from_csv", "from_parquet"]
 
-_READING = 3
+_READING = 4
 """The version of how CSV is read: what an older one left in the cache is not taken."""
 
 
@@ -85,9 +85,9 @@ def from_csv(
     FileNotFoundError
         When there is no such file.
     ValueError
-        For a column that is not there or named for two purposes, one with neither a name nor an entry, text that is no
-        category, what is Parquet or else no CSV in UTF-8, is damaged or unpacks to far more than its file, and as in
-        `Data.from_arrays`.
+        For a column that is not there or named for two purposes, one with neither a name nor an entry, a first one
+        without a name that numbers the rows, as pandas writes its index, text that is no category, what is Parquet or
+        else no CSV in UTF-8, is damaged or unpacks to far more than its file, and as in `Data.from_arrays`.
 
     Examples
     --------
