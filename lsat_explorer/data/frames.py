@@ -135,7 +135,8 @@ def rows_of_frame(
     ValueError
         For a column that is not there or is a target and something else, a frame without rows, a column of a file of
         text that has neither a name nor an entry, or no name and a number for each row, inputs that are neither numbers
-        nor categories (`indicators` has the rule), a target of text half of which are numbers, and text in one of several targets.
+        nor categories (`indicators` has the rule), a target of text half of which are numbers, and text in one of
+        several targets.
     """
     import pandas as pd
 
