@@ -33,9 +33,7 @@ def test_the_quick_fit_is_the_stacked_least_squares_problem(task: Any) -> None:
     V, W = data.validation.inputs.numpy(), data.validation.targets.numpy()
     found = V @ theta[:-1] + theta[-1]
     expected = (
-        np.mean(found.argmax(1) != W.argmax(1))
-        if task == "classification"
-        else np.sqrt(((found - W) ** 2).sum(1).mean())
+        np.mean(found.argmax(1) != W.argmax(1)) if task == "classification" else np.sqrt(((found - W) ** 2).mean())
     )
     assert result.error == pytest.approx(expected)
 

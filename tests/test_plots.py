@@ -96,7 +96,7 @@ def test_numbers_of_curves_ticks_and_cards_have_one_form() -> None:
     assert number_text(1e-100, ".1e") == "1.0e-100"
     recipe = lsat.Recipe(regularizer=lsat.Ridge(log_weight=-6.0))
     (card,) = cards(recipe)["Regularizers"]
-    assert (card.facts[0][1], weight_text(6.144e-6)) == ("6.144e-6", "6.1e-6")
+    assert (card.facts[0][1], weight_text(6.144e-6)) == ("6.144e-6", "6.1e−6")
     templates = [trace.hovertemplate for trace in plots.run_plotly(history(3)).data if trace.hovertemplate]
     assert not [template for template in templates if "5g" in template]  # digits that end in zeros are d3's
 

@@ -7,7 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import torch
+from torch import Tensor
 
+from ..data.on_disk import RowsApart
 from ..data.on_workers import RowsOnWorkers
 from ..data.sparse_rows import RowsSparse
 from ..model.featurizers import Concat, Constant
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
 
 __all__ = ["far_from_zero", "in_words", "refuse_misplaced_nodes", "refuse_unknown_blocks"]
 
-_ROWS = 256
-"""Rows, from the first to the last, that are looked at for how far their features are from zero."""
+_PLACES, _ROWS = 8, 32
+"""Where among the rows, from the first to the last, and how many at each, they are looked at for their distance from
+zero."""
 _FAR, _ALIKE = 3e4, 1e13
 """Deviations from zero from which digits of ψ are lost that matter, and from which a column is all but constant."""
 
@@ -50,8 +53,7 @@ def far_from_zero(problem: Problem, omega: Omega) -> str:
     if isinstance(inputs, RowsOnWorkers | RowsSparse) or not _has_constant(problem.recipe.featurizer):
         return ""
     with torch.no_grad():
-        chosen = torch.linspace(0, len(inputs) - 1, min(_ROWS, len(inputs)), device="cpu").round().long()
-        rows = inputs[chosen].to(problem.device).double()
+        rows = _some_of(inputs).to(problem.device).double()
         blocks = problem.prepared.blocks(within("featurizer", problem.there(omega)), rows)
         features = torch.cat(list(blocks.values()), 1)
         multiples = features.mean(0).abs() / features.std(0, correction=0)
@@ -66,6 +68,14 @@ def far_from_zero(problem: Problem, omega: Omega) -> str:
         f"{name!r} is {multiple:.0e} times its deviation away from zero, and there is a constant beside it: about "
         f"{places} digits of the loss hold. Standardise the columns, as Scale() does."
     )
+
+
+def _some_of(inputs: Tensor) -> Tensor:
+    """Return some rows of inputs (N, d), those on disk read and not mapped: pages count as memory."""
+    read = inputs.read if isinstance(inputs, RowsApart) else inputs.__getitem__
+    count = min(_ROWS, len(inputs))
+    starts = torch.linspace(0, len(inputs) - count, _PLACES, device="cpu").long().tolist()
+    return torch.cat([read(slice(start, start + count)) for start in starts])
 
 
 def _has_constant(featurizer: Featurizer) -> bool:
