@@ -80,12 +80,9 @@ def relative(method: Method, size: float) -> Method:
 
 def variance(targets: np.ndarray, counts: np.ndarray | None) -> float:
     """Return the variance of targets (N, …), summed over their columns, of rows counted so often, once for None."""
-    if counts is None:
-        return float(targets.var(0).sum())
-    share = (counts / counts.max()).reshape(-1, *[1] * (targets.ndim - 1))
-    total = share.sum()
-    mean = (share * targets).sum(0) / total
-    return float(((share * np.square(targets - mean)).sum(0) / total).sum())
+    share = None if counts is None else counts / counts.max()  # whose sum is in the range of floats
+    mean = np.average(targets, 0, share)
+    return float(np.average(np.square(targets - mean), 0, share).sum())
 
 
 def usual_regularizer(inputs: Any, counts: np.ndarray) -> Regularizer:
