@@ -173,6 +173,7 @@ def test_a_browser_shows_what_it_shows_of_weights_that_are_here(run: lsat.Run, o
         assert there._zoom == here._zoom
     for browser in (there, here):
         browser._go_to("training", 20)
+        browser.wait()
     assert there.page == here.page
     assert without_cost(there) == here._shown
     assert there.picture() == here.picture()

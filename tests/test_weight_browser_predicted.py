@@ -150,6 +150,18 @@ def test_a_picture_is_titled_by_the_rows_that_are_in_it(tuned: lsat.Run, monkeyp
     ]
 
 
+def test_a_closed_browser_shows_nothing_of_what_was_being_found_out(tuned: lsat.Run, monkeypatch) -> None:
+    go_on, laid_out, predicted = threading.Event(), [], row_fits.fit_of
+    monkeypatch.setattr(row_fits, "fit_of", lambda *asked: go_on.wait(60) and predicted(*asked))
+    browser = WeightBrowser(tuned, order="predicted")
+    assert browser._model.busy
+    browser.close()
+    monkeypatch.setattr(browser, "_lay_out", lambda **how: laid_out.append(how))
+    go_on.set()
+    browser.wait()
+    assert laid_out == []
+
+
 def test_the_row_that_is_looked_at_is_large_and_predicted(tuned: lsat.Run) -> None:
     browser = WeightBrowser(tuned)
     browser.set_state({"_picked": [5, 12]})

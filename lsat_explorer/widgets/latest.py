@@ -53,6 +53,11 @@ class Latest(Generic[_Wish]):
         """Whether a wish is being worked on, or waits."""
         return self._thread is not None
 
+    @property
+    def closed(self) -> bool:
+        """Whether no more wishes are taken: nobody looks at what becomes of the one that is being worked on."""
+        return self._closed
+
     def ask(self, wish: _Wish) -> None:
         """Wish for something, in place of what was wished for and not begun."""
         with self._changed:

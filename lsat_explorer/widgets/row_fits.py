@@ -169,7 +169,7 @@ class RowFits:
 
     def _tell(self, wish: Wish, known: Known, *, busy: bool) -> None:
         with self._lock:
-            if self._known.run is not wish.run:
+            if self._known.run is not wish.run or self._latest.closed:
                 return
             self._known, self.busy = known, busy
         self._changed()
