@@ -46,10 +46,10 @@ def test_only_a_folder_that_the_command_made_goes_when_nothing_is_saved(there, t
 def test_a_second_interrupt_does_not_cost_the_run_and_a_third_ends_at_once(count, kept, tmp_path, monkeypatch, command):
     save = tune.save
 
-    def interrupted_save(*args: object) -> int:
+    def interrupted_save(*args: object, **how: object) -> int:
         for _ in range(count - 1):
             signal.raise_signal(signal.SIGINT)
-        return save(*args)
+        return save(*args, **how)
 
     steps = lsat.Run.steps
 

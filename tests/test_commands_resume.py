@@ -84,7 +84,7 @@ def test_a_checkpoint_that_cannot_be_written_is_said_once_and_the_run_ends_well(
     words = ("tune", write_recipe(tmp_path), "--data", "digits", "--out", str(tmp_path / "run"))
     with monkeypatch.context() as patched:
         patched.setattr("lsat_explorer.data.whole_file.os.fsync", full)
-        patched.setattr(tune, "save", lambda tuning, folder: 0)
+        patched.setattr(tune, "save", lambda tuning, folder, *, look: 0)
         code, _, error = command(*words)
     assert code == 0
     assert error.count("The checkpoint could not be written") == 1

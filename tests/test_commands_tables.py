@@ -46,6 +46,8 @@ def here(tmp_path, monkeypatch):
     TABLE.to_csv("semicolons.csv", index=False, sep=";")
     TABLE.to_csv("commas.csv", index=False, sep=";", decimal=",")
     TABLE.to_csv("numbered.csv")
+    TABLE.to_csv("c.tsv", index=False, sep="\t")
+    TABLE.to_csv("tabs.txt", index=False, sep="\t")
     TABLE.to_parquet("c.parquet")
     recipe = lsat.Recipe(loss=lsat.CrossEntropy(), method=lsat.LBFGS(max_iterations=2))
     Path("recipe.json").write_text(recipe.to_json())
@@ -57,6 +59,8 @@ def here(tmp_path, monkeypatch):
         ("c.csv", ()),
         ("semicolons.csv", ("--separator", ";")),
         ("commas.csv", ("--separator", ";", "--decimal", ",")),
+        ("c.tsv", ()),
+        ("tabs.txt", ("--separator", r"\t")),
         ("c.parquet", ()),
     ],
     ids=str,
@@ -225,7 +229,7 @@ def test_a_separator_that_is_no_character_is_refused(words, separator, capsys):
         main([*words, "--data", "c.csv", "--separator", separator])
     error = capsys.readouterr().err
     assert stopped.value.code == 2
-    assert f"argument --separator: it is {separator!r}, expected one character, such as ';'" in error
+    assert f"argument --separator: it is {separator!r}, expected what stands between two entries, such as ';'" in error
     assert error.count("\n") == 1
 
 

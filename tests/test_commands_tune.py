@@ -91,6 +91,28 @@ def test_show_prints_what_tune_printed_and_writes_nothing(tmp_path, command):
     assert sorted(path.name for path in run.iterdir()) == before
 
 
+def test_a_look_at_the_test_rows_is_printed_and_counted(tmp_path, command):
+    recipe, run = write_recipe(tmp_path), str(tmp_path / "run")
+    code, out, error = command("tune", recipe, "--data", "digits", "--seed", "3", "--out", run, "--look")
+    assert code == 0, error
+    expected = lsat.tune(lsat.Recipe.from_json(Path(recipe).read_text()), lsat.datasets.digits(seed=3), progress=False)
+    seen = expected.test()
+    assert table(out)["test loss"] == f"{seen.loss:.4f} (look 1 at these rows)"
+    assert table(out)["test error"] == f"{100 * seen.error:.1f} %"
+    assert json.loads((tmp_path / "run" / "run.json").read_text())["looks"] == 1
+    code, out, error = command("tune", "--resume", run, "--data", "digits", "--seed", "3", "--look")
+    assert code == 0, error
+    assert "(look 2 at these rows)" in table(out)["test loss"]
+
+
+def test_a_look_at_rows_that_are_not_there_is_refused_before_the_work(tmp_path, command):
+    recipe = write_recipe(tmp_path, early_stopping=lsat.EarlyStopping())
+    code, out, error = command("tune", recipe, "--data", "digits", "--out", str(tmp_path / "run"), "--look")
+    assert (code, out) == (2, "")
+    assert "The data have no final split: make one with Data.from_arrays(…, final=0.2)." in error
+    assert not (tmp_path / "run").exists()
+
+
 def test_a_run_that_has_no_stopping_residual_shows_a_dash(tmp_path, command):
     words = ["tune", write_recipe(tmp_path, method=lsat.ProximalGradient(max_iterations=0)), "--data", "digits"]
     _, out, _ = command(*words, "--out", str(tmp_path / "run"))

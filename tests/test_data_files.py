@@ -200,7 +200,7 @@ def test_progress_is_shown_where_it_is_wanted(csv, tmp_path, capsys):
         ({"drop": ["weight", "metal", "old"]}, "has no column beside the target"),
         ({"separator": ";"}, "has no column 'side'"),
         ({"separator": ""}, "separator is '', expected what stands between two entries; pass ',' or ';'"),
-        ({"separator": None}, "separator is None, expected what stands between two entries"),
+        ({"separator": 3}, "separator is 3, expected what stands between two entries"),
         ({"drop": "lod"}, "coins.csv has no column 'lod' for drop="),
         ({"index": "side"}, "column 'side' of coins.csv is named by target= and by index=, expected by one of them"),
         ({"drop": ["old", "side"]}, "column 'side' of coins.csv is named by target= and by drop="),

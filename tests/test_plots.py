@@ -19,8 +19,8 @@ from histories import CASES, history, size_of, texts_of
 from lsat_explorer import plots
 from lsat_explorer.plots.curves import Curve, curves, number_text, value_text
 from lsat_explorer.plots.ticks import integer_ticks, linear_ticks, log_ticks
+from lsat_explorer.plots.words import weight_text
 from lsat_explorer.widgets.cards import cards
-from lsat_explorer.widgets.rows import weight_text
 
 TRACES = {"validation loss", "training loss", "step size", "stopping residual", "tolerance", "rejected"}
 

@@ -81,6 +81,17 @@ def test_theta_of_another_shape_is_refused(theta: np.ndarray, classes: list[str]
             draw(theta, (28, 28), classes)
 
 
+def test_a_run_or_a_model_in_the_place_of_numbers_is_refused() -> None:
+    for draw in (plots.weights_figure, plots.weights_plotly):
+        with pytest.raises(ValueError, match=r"weights is a object, .* such as run.weights\(\)"):
+            draw(object())
+    for draw in (plots.theta_figure, plots.theta_plotly):
+        with pytest.raises(ValueError, match=r"theta is a object, .* such as model.theta.cpu\(\)"):
+            draw(object(), (4, 3))
+        with pytest.raises(ValueError, match=r"image_shape is None, expected \(h, w\)"):
+            draw(np.zeros(12), None)
+
+
 @pytest.mark.parametrize(
     "images",
     [

@@ -19,6 +19,7 @@ import pytest
 from PIL import Image
 
 import lsat_explorer as lsat
+from lsat_explorer.plots.words import weight_places, weight_text
 from lsat_explorer.report import Report, report_of
 from lsat_explorer.report.words import listed
 
@@ -88,7 +89,7 @@ def test_the_page_holds_everything_that_there_is_to_see(run, report, saved):
         f"{run.omega['regularizer.log_weight']:.4g}",
         f"898 values, {run.omega['data_weights.log_weight'].min():.4g} to",
         f"From {weights.min():.4g} to {weights.max():.4g} over 898 rows.",
-        f"{weights[order[-1]]:.2f} {run.data.train.rows[order[-1]]}",
+        f"{weight_text(weights[order[-1]], weight_places(weights))} {run.data.train.rows[order[-1]]}",
         f"{last.step:.3g}",
         run.recipe.to_source(),
         run.recipe.to_json(),

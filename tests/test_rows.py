@@ -11,6 +11,7 @@ import pytest
 import torch
 
 import lsat_explorer as lsat
+from lsat_explorer.plots.words import span_text, weight_places, weight_text
 from lsat_explorer.widgets.row_filters import check_ends, confusion_counts, in_cell, in_range, range_counts
 from lsat_explorer.widgets.row_findings import Wish
 from lsat_explorer.widgets.row_fits import RowFits
@@ -24,9 +25,6 @@ from lsat_explorer.widgets.rows import (
     order_of,
     order_text,
     page_of,
-    span_text,
-    weight_places,
-    weight_text,
 )
 
 

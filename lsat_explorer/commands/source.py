@@ -14,6 +14,7 @@ from typing import Any, get_args
 from lsat_explorer.commands.output import shows_progress
 from lsat_explorer.data import Data, datasets
 from lsat_explorer.data.missing import Missing
+from lsat_explorer.data.separators import TABLES, separator_of, table_ending
 from lsat_explorer.model.piece import nearest
 
 MNIST_ONLY = ("size", "deskew", "scale")
@@ -49,7 +50,7 @@ def add_table_arguments(group: argparse._ActionsContainer) -> None:
     """Declare how a table in a file is read."""
     group.add_argument("--index", action=_Once, metavar="COLUMN", help="the column that names the rows")
     group.add_argument("--drop", action="append", metavar="COLUMN", help="a column to leave out; may be given again")
-    separates = "what stands between two entries of CSV (default: a comma)"
+    separates = r"what stands between two entries of CSV, \s+ for any spaces (default: a comma; a tab in .tsv and .tab)"
     group.add_argument("--separator", type=separator, metavar="TEXT", help=separates)
     decimal = "what stands before the decimals of a number in CSV (default: a point)"
     group.add_argument("--decimal", choices=[".", ","], help=decimal)
@@ -68,7 +69,7 @@ class _Once(argparse.Action):
 
 
 def separator(text: str) -> str:
-    r"""Return what separates entries of CSV, as it is given.
+    r"""Return what separates entries of CSV, as it is given but for ``\t``, which a shell leaves as two characters.
 
     Raises
     ------
@@ -77,14 +78,14 @@ def separator(text: str) -> str:
 
     Examples
     --------
-    >>> separator(";")
-    ';'
+    >>> separator(";"), separator(r"\t")
+    (';', '\t')
     """
     if not text or "\n" in text or "\r" in text or text != text.encode(errors="replace").decode():
         raise argparse.ArgumentTypeError(
-            f"it is {text!r}, expected one character, such as ';'; leave it out where that is a comma"
+            f"it is {text!r}, expected what stands between two entries, such as ';'; leave it out where that is a comma"
         )
-    return text
+    return separator_of(Path(), text)
 
 
 def load_data(args: argparse.Namespace) -> Data:
@@ -129,7 +130,7 @@ def _load(args: argparse.Namespace) -> Data:
     if args.data != "digits" and Path(args.data).is_file():
         raise ValueError(
             f"{args.data} is a file and not Parquet; --data takes digits, a folder of MNIST's IDX files, .parquet, or "
-            f".csv, plain or compressed."
+            f"{', '.join(TABLES)}, plain or compressed."
         )
     _refuse(chosen, ("target", *TABLE_ONLY), "CSV and Parquet")
     _refuse(chosen, PARQUET_ONLY, "Parquet")
@@ -185,7 +186,7 @@ def _is_parquet(data: str) -> bool:
 
 
 def _is_csv(data: str) -> bool:
-    return any(data.lower().endswith(f".csv{ending}") for ending in ("", ".gz", ".bz2", ".xz", ".zip", ".zst"))
+    return table_ending(Path(data)) in TABLES
 
 
 def _refuse(chosen: dict[str, Any], names: tuple[str, ...], kind: str) -> None:

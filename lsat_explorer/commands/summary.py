@@ -10,11 +10,13 @@ from typing import TYPE_CHECKING
 from lsat_explorer.data.whole_file import whole_file
 from lsat_explorer.plots.curves import number_text
 from lsat_explorer.tune.advice import IN_CODE
+from lsat_explorer.tune.last_look import last_rows
 
 if TYPE_CHECKING:
     from torch import Tensor
 
     from lsat_explorer.tune import FittedModel, Run
+    from lsat_explorer.tune.last_look import TestResult
 
 CURVES = "curves.png"
 
@@ -37,7 +39,9 @@ def write_curves(run: Run, folder: Path) -> Path:
     return path
 
 
-def summary(run: Run, model: FittedModel, files: Mapping[str, Path], folder: Path) -> str:
+def summary(
+    run: Run, model: FittedModel, files: Mapping[str, Path], folder: Path, seen: TestResult | None = None
+) -> str:
     """Return what a run came to as aligned lines: status, iterations, losses, error, time, hyper-parameters.
 
     Losses, error and hyper-parameters are those of the iterate that is kept, as the model is.
@@ -52,6 +56,8 @@ def summary(run: Run, model: FittedModel, files: Mapping[str, Path], folder: Pat
         Files to mention, by what they are.
     folder : Path
         That of the run, for how to go on with it.
+    seen : TestResult, optional
+        What a look at the test rows showed.
     """
     onward = f"To go on, `lsat-explorer tune --resume {folder}` with the same --data."
     last, kept = run.iterates[-1], run.kept
@@ -66,6 +72,7 @@ def summary(run: Run, model: FittedModel, files: Mapping[str, Path], folder: Pat
         (f"{rows}loss", f"{kept.loss:.4f} (at the start {run.iterates[0].loss:.4f}){judging}"),
         ("error" if criterion.apart else f"{criterion.error_rows} error", f"{_error(model, kept.error)}{judging}"),
         ("training loss", f"{kept.training_loss:.4f}"),
+        *([] if seen is None else _seen(run, model, seen)),
         ("step size", number_text(last.step, ".3g")),
         ("stopping residual", "–" if isnan(last.residual) else number_text(last.residual, ".3g")),
         ("time", f"{last.seconds:.1f} s"),
@@ -74,6 +81,13 @@ def summary(run: Run, model: FittedModel, files: Mapping[str, Path], folder: Pat
     ]
     width = max(len(name) for name, _ in lines)
     return "\n".join(f"{name:<{width}}  {text}" for name, text in lines)
+
+
+def _seen(run: Run, model: FittedModel, seen: TestResult) -> list[tuple[str, str]]:
+    """Return the loss and error of the rows that were looked at, and how often they were."""
+    rows = last_rows(run.recipe)
+    count = f"look {seen.looks:,} at these rows"
+    return [(f"{rows} loss", f"{seen.loss:.4f} ({count})"), (f"{rows} error", _error(model, seen.error))]
 
 
 def _value(name: str, value: Tensor) -> str:

@@ -24,6 +24,7 @@ from lsat_explorer.commands.summary import CURVES, summary, write_curves
 from lsat_explorer.data.safe_file import refuse_path
 from lsat_explorer.model.cluster import ClusterLost
 from lsat_explorer.tune.iterates import Iterates
+from lsat_explorer.tune.last_look import rows_to_look_at
 from lsat_explorer.tune.run_folder import refuse_foreign
 
 if TYPE_CHECKING:
@@ -50,18 +51,22 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     goes_on = "go on, on the same --data, with a run that was broken off, as if it had not been, or that was stopped"
     parser.add_argument("--resume", type=Path, metavar="RUN", help=goes_on)
     parser.add_argument("--overwrite", action="store_true", help="replace the run that --out holds already")
+    look = "print the loss and error of the test rows when the run has ended; the run counts the look"
+    parser.add_argument("--look", action="store_true", help=look)
 
 
 def run(args: argparse.Namespace) -> int:
     """Tune, save and print a summary; after Ctrl-C the same, from the last accepted iterate."""
     with user_input():
         tuning = resumed(args) if args.resume is not None else begun(args)
+        if args.look:
+            rows_to_look_at(tuning)
     # Made now, for a folder that cannot be made is to be known before the work, not after it.
     with new_folder(args.out), stop_on_interrupt(tuning):
         try:
             if tuning.status in GOES_ON:
                 pull(tuning)
-            return save(tuning, args.out)
+            return save(tuning, args.out, look=args.look)
         except (ClusterLost, CommandError) as error:
             lost = error if isinstance(error, ClusterLost) else error.__cause__
             if not isinstance(lost, ClusterLost) or not tuning.iterates:
@@ -236,8 +241,8 @@ def stop_on_interrupt(tuning: Run) -> Iterator[None]:
         signal.signal(signal.SIGINT, previous)
 
 
-def write(tuning: Run, folder: Path) -> None:
-    """Write the run's folder and print its summary.
+def write(tuning: Run, folder: Path, *, look: bool = False) -> None:
+    """Write the run's folder and print its summary, with what a look at the test rows shows.
 
     Raises
     ------
@@ -245,6 +250,7 @@ def write(tuning: Run, folder: Path) -> None:
         When it cannot be written, as on a full disk; what was kept there as the run went on is left.
     """
     with user_input():
+        seen = tuning.test() if look else None  # before the run is written, which says how many looks there were
         try:
             tuning.save(folder)
         except OSError as error:
@@ -254,14 +260,15 @@ def write(tuning: Run, folder: Path) -> None:
                 f"The run could not be written to {folder}: {error}. Make room there, or mend what is wrong{rest}."
             )
             raise CommandError(sentence, FAILURE) from error
-        said = summary(tuning, tuning.model, {"curves": write_curves(tuning, folder)}, folder)
+        said = summary(tuning, tuning.model, {"curves": write_curves(tuning, folder)}, folder, seen)
     say(said, f"The run is whole in {folder}.")
 
 
-def save(tuning: Run, folder: Path) -> int:
-    """Write the run's folder, print its summary and return the exit code."""
-    write(tuning, folder)
-    if tuning.status is lsat.Status.STOPPED_BY_USER:
+def save(tuning: Run, folder: Path, *, look: bool) -> int:
+    """Write the run's folder, print its summary and return the exit code; a run that was stopped does not ``look``."""
+    stopped = tuning.status is lsat.Status.STOPPED_BY_USER
+    write(tuning, folder, look=look and not stopped)
+    if stopped:
         print(f"lsat-explorer: interrupted; the last accepted iterate is kept in {folder}.", file=sys.stderr)
         return INTERRUPTED
     return 0

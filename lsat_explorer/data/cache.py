@@ -30,11 +30,14 @@ def cache_folder() -> Path:
 
 
 def stamp(paths: Iterable[Path]) -> str:
-    """Return what changes when one of the files does: a digest of their names, sizes and times."""
+    """Return what changes when one of the files does: a digest of their names, sizes, times and places on the disk.
+
+    The time of the last change to a file's entry cannot be set back, as `cp -p`, `touch -r` and `tar` set the other.
+    """
     digest = hashlib.sha256()
     for path in paths:
         found = path.stat()
-        digest.update(repr((str(path), found.st_size, found.st_mtime_ns)).encode())
+        digest.update(repr((str(path), found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)).encode())
     return digest.hexdigest()
 
 

@@ -19,6 +19,7 @@ from lsat_explorer.data.frames import check_columns, names_in, rows_of_frame
 from lsat_explorer.data.long_lines import refuse_long_lines
 from lsat_explorer.data.packed import lines_of
 from lsat_explorer.data.parquet import batches, frame_of, parquet_files, refuse_bomb
+from lsat_explorer.data.separators import as_pandas_takes, separator_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +37,7 @@ def from_csv(
     index: str | None = None,
     drop: str | Sequence[str] = (),
     categories: str | Sequence[str] = (),
-    separator: str = ",",
+    separator: str | None = None,
     decimal: str = ".",
     progress: bool = True,
     cache: bool = True,
@@ -64,7 +65,8 @@ def from_csv(
         Column of categories, or several, whatever they hold: text that would be refused, or numbers such as codes,
         whose text is kept as it stands, ``01`` beside ``1``.
     separator
-        What stands between two entries.
+        What stands between two entries, as it is, or ``\s+`` for any spaces; None is a tab where the name of the file
+        ends in .tsv or .tab, compressed or not, else a comma.
     decimal
         What stands before the decimals of a number, ``"."`` or ``","``.
     progress
@@ -103,12 +105,14 @@ def from_csv(
     if file.is_dir():
         raise ValueError(f"{file} is a folder, expected a CSV file; give the path of one file in it")
 
+    between = separator_of(file, separator)
+
     def read() -> pd.DataFrame:
-        return _read_csv(file, separator, decimal, progress, names_in(categories, "categories"))
+        return _read_csv(file, between, decimal, progress, names_in(categories, "categories"))
 
     options = {"target": target, "index": index, "drop": drop, "categories": categories}
     source = call_of(from_csv, path=os.fspath(path), **options, separator=separator, decimal=decimal, **division)
-    return _divided(file, [file], read, {"csv": [separator, decimal, _READING], **options}, cache, division, source)
+    return _divided(file, [file], read, {"csv": [between, decimal, _READING], **options}, cache, division, source)
 
 
 def from_parquet(
@@ -162,7 +166,7 @@ def frame_in(
     *,
     index: str | None = None,
     drop: str | Sequence[str] = (),
-    separator: str = ",",
+    separator: str | None = None,
     decimal: str = ".",
     texts: Sequence[str] = (),
     progress: bool = True,
@@ -192,7 +196,7 @@ def frame_in(
     if parquet:
         frame = _read_parquet(parquet_files(file), progress)
     else:
-        frame = _read_csv(file, separator, decimal, progress, texts)
+        frame = _read_csv(file, separator_of(file, separator), decimal, progress, texts)
     frame = frame.set_axis([str(name) for name in frame.columns], axis=1)
     dropped = names_in(drop, "drop")
     for option, named in (("drop", dropped), ("index", [] if index is None else [index])):
@@ -232,8 +236,6 @@ def _divided(
 def _read_csv(path: Path, separator: str, decimal: str, progress: bool, texts: Sequence[str]) -> pd.DataFrame:
     import pandas as pd
 
-    if not isinstance(separator, str) or not separator:
-        raise ValueError(f"separator is {separator!r}, expected what stands between two entries; pass ',' or ';'")
     if decimal not in (".", ","):
         raise ValueError(f"decimal is {decimal!r}, expected what stands before decimals; pass '.' or ','")
     if path.is_file() and kind_of(path) == PARQUET:  # a pipe cannot be read twice
@@ -251,7 +253,11 @@ def _read_csv(path: Path, separator: str, decimal: str, progress: bool, texts: S
     ):
         try:
             frame: pd.DataFrame = pd.read_csv(
-                lines, sep=separator, decimal=decimal, compression=None, dtype=dict.fromkeys(texts, str)
+                lines,
+                decimal=decimal,
+                compression=None,
+                dtype=dict.fromkeys(texts, str),
+                **as_pandas_takes(separator),
             )
         except UnicodeDecodeError:
             raise ValueError(

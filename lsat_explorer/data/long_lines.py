@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsat_explorer.data.frames import other_separator
+from lsat_explorer.data.separators import as_pandas_takes
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -36,7 +37,8 @@ def refuse_long_lines(path: Path, head: bytes, separator: str, frame: pd.DataFra
     import pandas as pd
 
     try:
-        pd.read_csv(io.BytesIO(head), sep=separator, header=None, nrows=2, dtype=str, encoding_errors="replace")
+        how = {**as_pandas_takes(separator), "dtype": str, "encoding_errors": "replace"}
+        pd.read_csv(io.BytesIO(head), header=None, nrows=2, **how)
     except pd.errors.ParserError as error:
         reason = " ".join(str(error).split()).rstrip(".")
     else:

@@ -14,6 +14,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
+from lsat_explorer.data.separators import SPACES
+
 __all__ = ["Lines", "lines_of"]
 
 MOST_TEXT = 2**28
@@ -63,7 +65,7 @@ class Lines(io.RawIOBase):
         self.path = path
         self.head = b""
         self._stream, self._size, self._damaged = stream, size, damaged
-        self._separator = separator.encode()
+        self._separator = b" " if separator == SPACES else separator.encode()
         self._seen = 0
         self._names: int | None = 1  # None once the first line is over
 

@@ -16,6 +16,7 @@ __all__ = [
     "bin_edges",
     "count_text",
     "curves",
+    "floats",
     "number_text",
     "short",
     "thin",
@@ -187,6 +188,27 @@ def short(text: object, most: int = 24) -> str:
     return line if len(line) <= most else line[: most - 1] + "…"
 
 
+def floats(values: ArrayLike, name: str, such_as: str) -> Floats:
+    """Return an array of numbers in float64.
+
+    Raises
+    ------
+    ValueError
+        If they are none, or are not in this process's memory; the sentence says what to pass.
+
+    Examples
+    --------
+    >>> floats("heavy", "weights", "run.weights()")
+    Traceback (most recent call last):
+    ValueError: weights is a str, expected an array of numbers: pass one, such as run.weights().
+    """
+    try:
+        return np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError):
+        got = f"{name} is a {type(values).__name__}"
+        raise ValueError(f"{got}, expected an array of numbers: pass one, such as {such_as}.") from None
+
+
 def weight_bins(weights: ArrayLike, bins: int = 40) -> tuple[Floats, NDArray[np.int64]]:
     """Count weights in bins, equal in log where every weight is positive.
 
@@ -207,11 +229,11 @@ def weight_bins(weights: ArrayLike, bins: int = 40) -> tuple[Floats, NDArray[np.
     Raises
     ------
     ValueError
-        If `bins` is below 1.
+        If `bins` is below 1, or the weights are no array of numbers.
     """
     if bins < 1:
         raise ValueError(f"bins is {bins}: give at least 1.")
-    values = np.asarray(weights, dtype=np.float64).ravel()
+    values = floats(weights, "weights", "run.weights()").ravel()
     values = values[np.isfinite(values)]
     if values.size == 0:
         return np.empty(0), np.empty(0, dtype=np.int64)

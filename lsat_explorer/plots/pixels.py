@@ -8,6 +8,8 @@ from math import prod
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from lsat_explorer.plots.curves import floats
+
 __all__ = ["as_picture", "theta_images"]
 
 
@@ -31,10 +33,12 @@ def theta_images(
     Raises
     ------
     ValueError
-        If the shapes do not fit each other.
+        If the shapes do not fit each other, or θ is no array of numbers.
     """
-    values = np.asarray(theta, dtype=np.float64)
+    values = floats(theta, "theta", "model.theta.cpu()")
     values = values[:, None] if values.ndim == 1 else values
+    if image_shape is None:
+        raise ValueError("image_shape is None, expected (h, w) or (h, w, c): θ of rows that are no images is no image.")
     pixels = prod(image_shape)
     if values.ndim != 2 or len(image_shape) not in (2, 3) or values.shape[0] != pixels or values.shape[1] == 0:
         raise ValueError(

@@ -16,6 +16,7 @@ from ..data.whole_file import whole_file
 from ..plots import explorer_picture, run_figure, weights_figure
 from ..plots.curves import count_text, number_text
 from ..plots.pixels import as_picture
+from ..plots.words import weight_places, weight_text
 from . import page, words
 
 if TYPE_CHECKING:
@@ -170,7 +171,8 @@ def _weights(run: Run, weights: NDArray[np.float64] | None, chosen: tuple[list[i
 
 def _rows(data: Data, weights: NDArray[np.float64], rows: list[int]) -> str:
     """Return rows as thumbnails, or as a table where they are no images."""
-    said = [(words.given(data.train.labels[i]), f"{weights[i]:.2f}", data.train.rows[i]) for i in rows]
+    places = weight_places(weights)
+    said = [(words.given(data.train.labels[i]), weight_text(weights[i], places), data.train.rows[i]) for i in rows]
     if data.image_shape is None:
         return page.table(("label" if data.classes else "target", "weight", "row"), said, words=1)
     pictures = map(_png, data.images("train", rows))
@@ -190,7 +192,8 @@ def _still(run: Run, weights: NDArray[np.float64] | None, chosen: tuple[list[int
     images = None if data is None or data.image_shape is None or not rows else data.images("train", rows)
     captions = []
     if images is not None and weights is not None:
-        captions = [(data.train.labels[i], f"{weights[i]:.2f}", data.train.rows[i]) for i in rows]
+        places = weight_places(weights)
+        captions = [(data.train.labels[i], weight_text(weights[i], places), data.train.rows[i]) for i in rows]
     tolerance = run.recipe.method.tolerance
     groups = ("Lightest", "Heaviest") if captions else ()
     history = run.iterates.table()

@@ -191,7 +191,8 @@ class Verdicts(Mapping[Row, Verdict]):
     def weights(self, data: Data, ambiguous: float = 1.0) -> np.ndarray:
         """Return a weight for each training row (k,), in their order: 0 for dropped ones, 1 for others.
 
-        ``Recipe(data_weights=FixedWeights(verdicts.weights(data)))`` fits with them.
+        ``Recipe(data_weights=FixedWeights(verdicts.weights(data)))`` fits with them. Verdicts on rows that the training
+        rows lack are passed over, here as in `relabelled` and `applied`; `missing` tells them.
 
         Parameters
         ----------

@@ -13,6 +13,7 @@ from lsat_explorer.engines import available_devices
 from lsat_explorer.model.piece import Omega
 from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.plots.curves import number_text, value_text
+from lsat_explorer.plots.words import weight_places, weight_text
 from lsat_explorer.tune.advice import advice
 from lsat_explorer.tune.branch import takes_up
 from lsat_explorer.tune.iterate import Status
@@ -233,5 +234,6 @@ def extremes(data: Any, run: Any) -> tuple[NDArray[np.uint8] | None, list[tuple[
         return None, []
     keep, across = weights.kept(None, -1, None), min(_ACROSS, len(weights) // 2)
     chosen = np.concatenate([keep.page(1, across, falling).positions for falling in (False, True)])
-    told = zip(chosen, weights.at(chosen), strict=True)
-    return data.images("train", chosen), [(data.train.labels[i], f"{w:.2f}", data.train.rows[i]) for i, w in told]
+    said = [weight_text(weight, weight_places(weights.ends)) for weight in weights.at(chosen)]
+    told = zip(chosen, said, strict=True)
+    return data.images("train", chosen), [(data.train.labels[i], weight, data.train.rows[i]) for i, weight in told]

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 import traitlets
 
 from lsat_explorer.plots.curves import number_text, value_text
+from lsat_explorer.tune.last_look import last_rows
 from lsat_explorer.widgets.base import View, error_words
 from lsat_explorer.widgets.cells import after_cells
 from lsat_explorer.widgets.shown import looks, script
@@ -90,7 +91,7 @@ class LastLook(View):
         result = self._run.test()
         error = f"{100 * result.error:.2f} %" if self._run.data.task == "classification" else number_text(result.error)
         name = "error" if self._run.data.task == "classification" else "RMSE"
-        number, rows = self._run.kept.number, "Test" if _rows(self._run) == "test" else "Final"
+        number, rows = self._run.kept.number, "Test" if last_rows(self._run.recipe) == "test" else "Final"
         text = f"{rows} {name} {error}, loss {value_text(result.loss)} (◇ in the curve), after iteration {number}."
         self._results[self._run] = (self._run.omega, text, (number, result.loss))
         with self.hold_sync():
@@ -111,14 +112,9 @@ class LastLook(View):
             self.problem = error_words(error)
 
 
-def _rows(run: Any) -> str:
-    """Return which rows have decided nothing: with early stopping those of test have."""
-    return "test" if run.recipe.early_stopping is None else "final"
-
-
 def _reason(run: Any, activity: Activity) -> str:
     """Return why a run cannot be tested now, or nothing."""
-    name = _rows(run)
+    name = last_rows(run.recipe)
     if getattr(run.data, name) is None:
         return f"These data have no {name} rows: make them with {name}=0.2."
     if not run.iterates:

@@ -11,6 +11,7 @@ import numpy as np
 from lsat_explorer.plots.live import run_plotly, update_run
 from lsat_explorer.plots.maps import MUTED
 from lsat_explorer.plots.omega import hide_omega, show_omega, update_omega
+from lsat_explorer.tune.last_look import last_rows
 from lsat_explorer.tune.saved import names_of
 from lsat_explorer.widgets.facts import tolerance
 from lsat_explorer.widgets.figure import figure_widget
@@ -87,7 +88,7 @@ class LiveCurves:
         trace = self.figure.data[self._look]
         x, y = ([], []) if look is None else ([float(look[0])], [look[1]])
         if list(trace.x) != x or list(trace.y) != y:
-            name = "test" if run.recipe.early_stopping is None else "final"
+            name = last_rows(run.recipe)
             with self.figure.batch_update():
                 trace.update(x=np.array(x), y=np.array(y), hovertemplate=f"{name} loss %{{y:.5~g}}<extra></extra>")
 

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 from lsat_explorer.explain import label_doubt
 from lsat_explorer.explain.training_fit import judged_fit
 from lsat_explorer.explain.weights import effects, standard_errors
+from lsat_explorer.plots.words import signed
 from lsat_explorer.tune.fitted import FittedModel
-from lsat_explorer.widgets.row_numbers import signed
 from lsat_explorer.widgets.row_predictions import Predictions
 from lsat_explorer.widgets.rows import name_of
 

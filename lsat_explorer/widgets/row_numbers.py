@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from lsat_explorer.plots.curves import number_text
+from lsat_explorer.plots.words import signed
 
-__all__ = ["number_texts", "signed"]
+__all__ = ["number_texts"]
 
 
 def number_texts(values: ArrayLike, reach: float | None = None) -> list[str]:
@@ -39,14 +38,3 @@ def number_texts(values: ArrayLike, reach: float | None = None) -> list[str]:
     places = 0 if (sizes == np.rint(sizes)).all() else max(0, 3 - digits)
     form = f".{places}f" if -4 < digits < 7 else ".3e"
     return [signed(number + 0.0, "z" + form) if np.isfinite(number) else "–" for number in numbers]
-
-
-def signed(value: Any, form: str = ".4g") -> str:
-    """Return a number as `number_text` does, with a minus sign where ``format`` puts a hyphen.
-
-    Examples
-    --------
-    >>> signed(-0.26, ".2f")
-    '−0.26'
-    """
-    return number_text(value, form).replace("-", "\N{MINUS SIGN}")

@@ -8,16 +8,16 @@ from typing import Any
 
 import traitlets
 
+from lsat_explorer.plots.words import signed, span_text
 from lsat_explorer.widgets.row_columns import Doubts, Told, noise_text, percent
 from lsat_explorer.widgets.row_filters import confusion_counts, in_cell
 from lsat_explorer.widgets.row_findings import Wish
 from lsat_explorer.widgets.row_fits import can_judge, can_predict
-from lsat_explorer.widgets.row_numbers import signed
 from lsat_explorer.widgets.row_parts import RowParts
 from lsat_explorer.widgets.row_verdicts import RowVerdicts, marked, passing
 from lsat_explorer.widgets.row_weights import Kept
 from lsat_explorer.widgets.row_words import ELSEWHERE, FETCHED, carried, offer, unasked, warning
-from lsat_explorer.widgets.rows import FEATURE, ORDERS, Order, Page, page_of, span_text
+from lsat_explorer.widgets.rows import FEATURE, ORDERS, Order, Page, page_of
 
 __all__ = ["RowPage"]
 

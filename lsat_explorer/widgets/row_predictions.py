@@ -16,8 +16,8 @@ from lsat_explorer.data.on_workers import RowsOnWorkers
 from lsat_explorer.explain.training_fit import times, training_fit
 from lsat_explorer.model.losses import CrossEntropy, Loss
 from lsat_explorer.model.piece import Omega, within
+from lsat_explorer.plots.words import signed
 from lsat_explorer.tune.fitted import FittedModel
-from lsat_explorer.widgets.row_numbers import signed
 from lsat_explorer.widgets.rows import name_of
 
 __all__ = ["Fit", "Predictions", "fit_of", "predictions_of", "row_losses", "said_of"]

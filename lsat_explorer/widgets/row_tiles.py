@@ -14,8 +14,9 @@ from lsat_explorer.data import Data, Split
 from lsat_explorer.data.images import sprite
 from lsat_explorer.data.on_disk import RowsApart
 from lsat_explorer.plots.curves import short
+from lsat_explorer.plots.words import signed, span_text, weight_places, weight_text
 from lsat_explorer.widgets.row_columns import Told, percent
-from lsat_explorer.widgets.row_numbers import number_texts, signed
+from lsat_explorer.widgets.row_numbers import number_texts
 from lsat_explorer.widgets.row_weights import Kept, Weights
 from lsat_explorer.widgets.rows import (
     FEATURE,
@@ -23,9 +24,6 @@ from lsat_explorer.widgets.rows import (
     Positions,
     RowValues,
     name_of,
-    span_text,
-    weight_places,
-    weight_text,
 )
 
 __all__ = ["PARTS", "RowTiles", "plain"]

@@ -11,7 +11,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from lsat_explorer.data import Data
 from lsat_explorer.plots.curves import short
-from lsat_explorer.widgets.row_numbers import number_texts, signed
+from lsat_explorer.plots.words import signed
+from lsat_explorer.widgets.row_numbers import number_texts
 
 __all__ = [
     "EXPLAINED",
@@ -26,9 +27,6 @@ __all__ = [
     "order_of",
     "order_text",
     "page_of",
-    "span_text",
-    "weight_places",
-    "weight_text",
 ]
 
 Positions = NDArray[np.intp]
@@ -176,52 +174,6 @@ def page_of(keys: ArrayLike, number: int, size: int, *, falling: bool = False, k
     pages = max(1, -(-len(sorted_rows) // size))
     number = min(max(number, 1), pages)
     return Page(sorted_rows[(number - 1) * size : number * size], number, pages, len(sorted_rows))
-
-
-def weight_places(weights: ArrayLike) -> int:
-    """Return how many decimals tell these weights apart: 2 for a wide range, up to 5 for a narrow one.
-
-    Examples
-    --------
-    >>> weight_places([0.29, 4.13]), weight_places([0.98, 1.03])
-    (2, 3)
-    """
-    values = np.asarray(weights, dtype=np.float64)
-    values = values[np.isfinite(values)]
-    span = float(np.ptp(values)) if values.size else 0.0
-    return 2 if span == 0 or span >= 0.2 else int(min(5, 2 + np.ceil(np.log10(0.2 / span))))
-
-
-def weight_text(weight: float, places: int = 2) -> str:
-    """Return a weight in words of at most seven characters or so.
-
-    Examples
-    --------
-    >>> weight_text(0.294), weight_text(1.0312, 3), weight_text(0.00021), weight_text(41234.0)
-    ('0.29', '1.031', '2.1e−4', '4.1e4')
-    """
-    if not np.isfinite(weight):
-        return "–"
-    if weight != 0 and (abs(weight) < 10.0**-places or abs(weight) >= 1e4):
-        return signed(weight, ".1e")
-    return f"{weight:.{places}f}"
-
-
-def span_text(weights: ArrayLike) -> str:
-    """Return the range of weights in words.
-
-    Examples
-    --------
-    >>> span_text([0.29, 1.0, 4.13]), span_text([1.0, 1.0])
-    ('weights 0.29 to 4.13', 'all weights are 1.00')
-    """
-    values = np.asarray(weights, dtype=np.float64)
-    values = values[np.isfinite(values)]
-    if values.size == 0:
-        return "no weights"
-    places = weight_places(values)
-    low, high = weight_text(values.min(), places), weight_text(values.max(), places)
-    return f"all weights are {low}" if low == high else f"weights {low} to {high}"
 
 
 def name_of(value: Any, most: int = 120) -> str:
