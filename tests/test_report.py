@@ -329,6 +329,7 @@ def test_the_command_writes_the_page_and_prints_the_summary(saved, tmp_path, com
     ("words", "sentence"),
     [
         (["--html", "."], ". is a folder: give a file, such as report.html."),
+        (["--html", "r.PDF"], "r.PDF is no name of a page of HTML: give r.html, which a browser prints as PDF"),
         (["--html", "file/page.html"], "file"),
         (["--html", "page.html", "--data", "digits", "--seed", "1"], "was run on other data"),
     ],

@@ -29,6 +29,9 @@ _ACROSS = 10  # lightest rows, and as many heaviest
 _WIDTH = 1_000  # css pixels of the still picture
 _DPI = 150
 
+_OTHERS = {".pdf", ".png", ".jpg", ".jpeg", ".svg", ".md", ".txt", ".ipynb", ".docx"}
+"""Endings of names that promise something else than a page."""
+
 
 @dataclass(frozen=True, repr=False)
 class Report:
@@ -64,9 +67,14 @@ class Report:
         Raises
         ------
         ValueError
-            When the path is a folder, or something else that is no file.
+            When the path is a folder, or something else that is no file, or its name ends as that of another format.
         """
         target = Path(path)
+        if target.suffix.lower() in _OTHERS:
+            page = target.with_suffix(".html")
+            raise ValueError(
+                f"{path} is no name of a page of HTML: give {page}, which a browser prints as PDF or paper."
+            )
         if target.is_dir():
             raise ValueError(f"{path} is a folder: give a file, such as {target / 'report.html'}.")
         target.parent.mkdir(parents=True, exist_ok=True)
