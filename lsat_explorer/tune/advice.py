@@ -160,6 +160,28 @@ def drowned(problem: Problem, last: Iterate) -> str:
     )
 
 
+def one_class(problem: Problem, last: Iterate) -> str:
+    """Return the warning of a model that predicts one class for all rows that judge, where there are others; or empty.
+
+    Least squares scores of a rare class mostly stay below those of a common one.
+    """
+    classes, targets = problem.data.classes, problem.targets
+    if classes is None or not len(targets):
+        return ""
+    share, most = (float(found) for found in targets.double().mean(0).max(0))
+    # the error tells, but for another model with just this one
+    if not share < 1 or abs(last.error - (1 - share)) > 1e-9:
+        return ""
+    predictions = problem.evaluate(last.omega).predictions  # none where the rows lie elsewhere
+    if len(predictions) and bool((predictions.argmax(1) != most).any()):
+        return ""
+    rows = "validation rows" if problem.criterion.held_out else "rows that judge"
+    return (
+        f"All {rows} are predicted as {classes[int(most)]!r}, which {100 * share:.1f} % of them are: raise the weights "
+        "of the other classes' rows, or compare predict_proba, which a CrossEntropy has, with another threshold."
+    )
+
+
 def _with_penalties(problem: Problem, last: Iterate, names: list[str], move: float) -> Evaluation:
     """Return F with the log weights of penalties so far from where they are: by ten, a weight is e²⁰ times as large."""
     return problem.evaluate({**last.omega, **{name: last.omega[name] + move for name in names}})
@@ -181,6 +203,8 @@ def notes(problem: Problem, last: Iterate) -> list[str]:
     There are too many where fewer rows judge them.
     """
     found = [coarse(problem, last), rounded(problem), far_from_zero(problem, last.omega), drowned(problem, last)]
+    if not found[-1]:
+        found.append(one_class(problem, last))
     count, rows = sum(last.omega[name].numel() for name in problem.tuned), len(problem.targets)
     if count > rows:
         found.append(
