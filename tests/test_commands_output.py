@@ -68,7 +68,7 @@ def test_an_output_that_takes_no_more_is_one_sentence_which_says_where_the_run_i
     with monkeypatch.context() as patched:
         patched.setattr(sys, "stdout", Full())
         code, _, error = command(*words)
-    assert code == 2
+    assert code == 1
     last = error.splitlines()[-1]
     assert last.startswith("lsat-explorer: Standard output cannot be written (No space left on device): send it")
     assert last.endswith("The run is whole in new." if words == TUNE else "make room there.")
@@ -82,7 +82,7 @@ def test_what_is_left_in_the_buffer_of_a_full_output_is_not_tried_again():
         done = subprocess.run(
             [*PROGRAM, "show", "run"], stdout=full, stderr=subprocess.PIPE, text=True, env=environment
         )
-    assert done.returncode == 2
+    assert done.returncode == 1
     assert done.stderr.count("\n") == 1
 
 

@@ -49,6 +49,7 @@ def here(tmp_path, monkeypatch):
     TABLE.to_csv("c.tsv", index=False, sep="\t")
     TABLE.to_csv("tabs.txt", index=False, sep="\t")
     TABLE.to_parquet("c.parquet")
+    TABLE.to_parquet("C.PARQUET")
     recipe = lsat.Recipe(loss=lsat.CrossEntropy(), method=lsat.LBFGS(max_iterations=2))
     Path("recipe.json").write_text(recipe.to_json())
 
@@ -62,6 +63,7 @@ def here(tmp_path, monkeypatch):
         ("c.tsv", ()),
         ("tabs.txt", ("--separator", r"\t")),
         ("c.parquet", ()),
+        ("C.PARQUET", ()),
     ],
     ids=str,
 )
@@ -150,11 +152,12 @@ def test_options_of_tables_are_refused_with_data_that_are_none(option, command):
         ("""leave it out by drop=["it's"], or""", """leave it out by drop=["it's"] (--drop 'it'"'"'s'), or"""),
         (r"""by index='it\'s "so"'; or""", r"""by index='it\'s "so"' (--index 'it'"'"'s "so"'); or"""),
         ("by target= and by index=, or target=", "by --target and by --index, or --target"),
+        (r"stands between, pass separator='\t', or", r"stands between, pass separator='\t' (--separator '\t'), or"),
         ("by drop=['a], and by index='b'", "by drop=['a], and by index='b' (--index b)"),
     ],
 )
 def test_advice_in_python_names_the_option_whatever_the_column_is_called(told, expected):
-    with pytest.raises(ValueError, match="by ") as found, told_as_options():
+    with pytest.raises(ValueError, match=r"by |between") as found, told_as_options():
         raise ValueError(told)
     assert str(found.value) == expected
 
@@ -205,6 +208,9 @@ def test_predict_without_names_of_rows_counts_them_and_without_probabilities_giv
         (["run", "--data", "c.csv", "--index", "id"], "'note', 'churn', to leave out by --drop note --drop churn"),
         (["run", "--data", "c.csv", "--drop", "age", *READ], "lacks column 'age'"),
         (["run", "--data", "none.csv"], "there is no file none.csv"),
+        (["run", "--data", "semicolons.csv"], "between columns, pass separator=';' (--separator ';')."),
+        (["run", "--data", "c.parquet", "--separator", ";"], "--separator goes with CSV; leave it out"),
+        (["run", "--data", "c.parquet", "--decimal", ","], "--decimal goes with CSV; leave it out"),
         (["run", "--data", "c.csv", "--index", "di"], "c.csv has no column 'di' for --index"),
         (["none", "--data", "c.csv"], "none is no model file: there is no such file."),
         (["recipe.json", "--data", "c.csv"], "recipe.json is no model file"),

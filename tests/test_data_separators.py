@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 
 import numpy as np
@@ -10,6 +11,7 @@ import pytest
 
 from lsat_explorer.data import datasets
 from lsat_explorer.data.from_files import frame_in
+from lsat_explorer.data.separators import Marked
 
 FRAME = pd.DataFrame({"a": np.arange(30.0), "b c": ["x", "y"] * 15, "y": np.arange(30.0) % 7})
 
@@ -44,7 +46,7 @@ def test_a_separator_that_is_given_comes_before_the_name(tmp_path):
         read(tmp_path / "t.tsv")
 
 
-@pytest.mark.parametrize("between", ["::", "||", " . ", "\t\t", "a+"])
+@pytest.mark.parametrize("between", ["::", "||", " . ", "\t\t", "a+", "§", ":::", "  "])
 def test_a_separator_of_several_characters_stands_as_it_is(between, tmp_path):
     path = tmp_path / "t.txt"
     path.write_text(f"u{between}y\n" + "".join(f"{row}.5{between}{row % 5}\n" for row in range(20)))
@@ -52,6 +54,40 @@ def test_a_separator_of_several_characters_stands_as_it_is(between, tmp_path):
     assert data.feature_names == ("u",)
     found = [row for part in (data.train, data.validation, data.test) for row in part.inputs[:, 0].tolist()]
     assert sorted(found) == [row + 0.5 for row in range(20)]
+
+
+@pytest.mark.parametrize("between", ["\t\t", "  ", " | ", "::"])
+def test_entries_at_the_ends_of_lines_may_be_empty(between, tmp_path):
+    rows = [("b", "a", "c"), ("", "1.5", "x"), ("2", "1.5", ""), ("", "", "")]
+    path = tmp_path / "t.txt"
+    path.write_text("".join(between.join(row) + "\n" for row in rows))
+    frame = frame_in(path, separator=between, progress=False)
+    expected = pd.DataFrame({"b": [None, 2.0, None], "a": [1.5, 1.5, None], "c": ["x", None, None]})
+    pd.testing.assert_frame_equal(frame, expected, check_dtype=False)
+
+
+def test_quotes_hold_a_separator_of_several_characters(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text('"a"::"c::d"::"y"\n' + "".join(f'{row}::"x::{row % 2}"::"{row % 5}"\n' for row in range(30)))
+    data = read(path, separator="::")
+    assert data.feature_names == ("a", "c::d=x::0", "c::d=x::1")
+    assert data.train.inputs[:, 1:].sum(1).tolist() == [1.0] * len(data.train)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5, 100])
+def test_a_separator_is_found_across_the_pieces_that_are_read(size):
+    text, found = b"a::b:c:::d::::e:", b""
+    marked = Marked(io.BytesIO(text), "::")
+    while piece := marked.read(size):
+        found += piece
+    assert found == text.replace(b"::", b"\x1f")
+
+
+def test_spaces_between_columns_are_advised(tmp_path):
+    path = tmp_path / "t.txt"
+    path.write_text("a y\n" + "".join(f"{row}.5 {row % 5}\n" for row in range(20)))
+    with pytest.raises(ValueError, match=r"pass separator='\\\\s\+'"):
+        read(path)
 
 
 def test_a_tab_may_be_written_as_two_characters(tmp_path):

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
-from lsat_explorer.commands.errors import CommandError
+from lsat_explorer.commands.errors import FAILURE, CommandError
 
 __all__ = ["say", "shows_progress", "to_output"]
 
@@ -60,7 +60,7 @@ def to_output(kept: str = "") -> Iterator[None]:
     except OSError as error:
         _write_no_more()
         sentence = f"Standard output cannot be written ({error.strerror}): send it elsewhere, or make room there."
-        raise CommandError(f"{sentence} {kept}".rstrip()) from error
+        raise CommandError(f"{sentence} {kept}".rstrip(), FAILURE) from error
 
 
 def shows_progress() -> bool:

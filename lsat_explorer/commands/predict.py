@@ -11,8 +11,9 @@ import pandas as pd
 import lsat_explorer as lsat
 from lsat_explorer.commands.errors import user_input
 from lsat_explorer.commands.output import say, shows_progress, to_output
-from lsat_explorer.commands.source import add_table_arguments, told_as_options
+from lsat_explorer.commands.source import add_table_arguments, refuse_csv_options, told_as_options
 from lsat_explorer.data.by_name import coded_columns
+from lsat_explorer.data.frames import other_separator
 from lsat_explorer.data.from_files import frame_in
 from lsat_explorer.data.whole_file import file_to_write, whole_file
 from lsat_explorer.tune.fitted import FittedModel
@@ -44,7 +45,9 @@ def run(args: argparse.Namespace) -> int:
         given = {name: getattr(args, name) for name in ("index", "drop", "separator", "decimal")}
         how = {name: value for name, value in given.items() if value is not None}
         with told_as_options():
+            refuse_csv_options(args)
             frame = frame_in(args.data, texts=coded_columns(model.feature_names), progress=shows_progress(), **how)
+            refuse_joined_columns(args.data, frame, model)
             table = predictions(model, frame)
         if args.out is None:
             with to_output():
@@ -83,6 +86,23 @@ def refuse_to_overwrite(out: Path, read: dict[str, Path], allowed: bool) -> None
             raise ValueError(f"--out {out} is {what}, which would be lost; name another file.")
     if not allowed:
         raise ValueError(f"{out} is there already; name another file, or add --overwrite.")
+
+
+def refuse_joined_columns(path: str, frame: pd.DataFrame, model: FittedModel) -> None:
+    """Refuse a table of one column whose name holds a separator, of which the model knows none.
+
+    Raises
+    ------
+    ValueError
+        With the separator to pass.
+    """
+    columns = [str(name) for name in frame.columns]
+    between = other_separator(columns)
+    if between is not None and columns[0] not in model.feature_names:
+        raise ValueError(
+            f"{path} has the one column {columns[0]!r}; if {between!r} stands between columns, pass "
+            f"separator={between!r}."
+        )
 
 
 def predictions(model: FittedModel, frame: pd.DataFrame) -> pd.DataFrame:

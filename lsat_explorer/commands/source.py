@@ -19,7 +19,8 @@ from lsat_explorer.model.piece import nearest
 
 MNIST_ONLY = ("size", "deskew", "scale")
 PARQUET_ONLY = ("validation", "test", "folder")
-TABLE_ONLY = ("index", "drop", "categories", "missing", "separator", "decimal")
+CSV_ONLY = ("separator", "decimal")
+TABLE_ONLY = ("index", "drop", "categories", "missing", *CSV_ONLY)
 
 
 def add_data_arguments(parser: argparse.ArgumentParser, *, required: bool = True, why: str = "") -> None:
@@ -88,6 +89,18 @@ def separator(text: str) -> str:
     return separator_of(Path(), text)
 
 
+def refuse_csv_options(args: argparse.Namespace) -> None:
+    """Refuse how CSV is read where `--data` is Parquet.
+
+    Raises
+    ------
+    ValueError
+        With the option.
+    """
+    if _is_parquet(args.data):
+        _refuse({name: 0 for name in CSV_ONLY if getattr(args, name) is not None}, CSV_ONLY, "CSV")
+
+
 def load_data(args: argparse.Namespace) -> Data:
     """Load what `--data` names.
 
@@ -115,7 +128,7 @@ def _load(args: argparse.Namespace) -> Data:
         for name in ("target",) if divided else ("target", "validation"):
             if name not in chosen:
                 raise ValueError(f"--data is Parquet and --{name} is not given; name the {_LACKING[name]}.")
-        _refuse(chosen, ("separator", "decimal"), "CSV")
+        _refuse(chosen, CSV_ONLY, "CSV")
         if divided:
             _refuse(chosen, ("test", "folder"), "--validation")
             return datasets.from_parquet(args.data, seed=args.seed, progress=shows_progress(), **chosen)
@@ -177,12 +190,14 @@ def _as_option(found: re.Match[str]) -> str:
     name, value = found[1], found[2] or found[3]
     if value is None:
         return f"--{name}"
-    return f"{found[0]} (--{name} {shlex.quote(ast.literal_eval(value))})"
+    written = ast.literal_eval(value)
+    written = written.replace("\t", r"\t") if name == "separator" else written
+    return f"{found[0]} (--{name} {shlex.quote(written)})"
 
 
 def _is_parquet(data: str) -> bool:
     path = Path(data)
-    return path.suffix == ".parquet" or (path.is_dir() and next(path.glob("*.parquet"), None) is not None)
+    return path.suffix.lower() == ".parquet" or (path.is_dir() and next(path.glob("*.parquet"), None) is not None)
 
 
 def _is_csv(data: str) -> bool:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from math import exp, isnan
+from math import exp
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lsat_explorer.data.whole_file import whole_file
-from lsat_explorer.plots.curves import number_text
+from lsat_explorer.plots.curves import number_text, value_text
 from lsat_explorer.tune.advice import IN_CODE
 from lsat_explorer.tune.last_look import last_rows
 
@@ -73,8 +73,8 @@ def summary(
         ("error" if criterion.apart else f"{criterion.error_rows} error", f"{_error(model, kept.error)}{judging}"),
         ("training loss", f"{kept.training_loss:.4f}"),
         *([] if seen is None else _seen(run, model, seen)),
-        ("step size", number_text(last.step, ".3g")),
-        ("stopping residual", "–" if isnan(last.residual) else number_text(last.residual, ".3g")),
+        ("step size", value_text(last.step, "step")),
+        ("stopping residual", value_text(last.residual, "step")),
         ("time", f"{last.seconds:.1f} s"),
         *((name, _value(name, value)) for name, value in kept.omega.items()),
         *((name, str(path)) for name, path in files.items()),

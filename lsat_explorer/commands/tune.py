@@ -24,7 +24,7 @@ from lsat_explorer.commands.summary import CURVES, summary, write_curves
 from lsat_explorer.data.safe_file import refuse_path
 from lsat_explorer.model.cluster import ClusterLost
 from lsat_explorer.tune.iterates import Iterates
-from lsat_explorer.tune.last_look import rows_to_look_at
+from lsat_explorer.tune.last_look import last_rows
 from lsat_explorer.tune.run_folder import refuse_foreign
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ def run(args: argparse.Namespace) -> int:
     with user_input():
         tuning = resumed(args) if args.resume is not None else begun(args)
         if args.look:
-            rows_to_look_at(tuning)
+            refuse_no_rows(tuning)
     # Made now, for a folder that cannot be made is to be known before the work, not after it.
     with new_folder(args.out), stop_on_interrupt(tuning):
         try:
@@ -124,6 +124,25 @@ def resumed(args: argparse.Namespace) -> Run:
         refuse_to_overwrite(args.out, allowed=args.overwrite)
         tuning.keep_in(lsat.Checkpoint(args.out, replace=args.overwrite))
     return tuning
+
+
+def refuse_no_rows(tuning: Run) -> None:
+    """Refuse a look at rows that are not there, before the work.
+
+    Raises
+    ------
+    ValueError
+        With what to do.
+    """
+    rows = last_rows(tuning.recipe)
+    if getattr(tuning.data, rows) is not None:
+        return
+    if rows == "test":
+        raise ValueError("--look needs test rows, and the data have none: name some by --test, or leave --look out.")
+    raise ValueError(
+        "--look needs final rows, for early stopping goes by the test rows, and no command makes them: leave it out, "
+        "and look in Python, at data with a final split."
+    )
 
 
 def here(tuning: Run) -> Run:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from lsat_explorer.data.categories import coded, indicators, refuse_numbers
+from lsat_explorer.data.separators import SPACES
 from lsat_explorer.data.tables import shown
 
 if TYPE_CHECKING:
@@ -92,6 +93,8 @@ def check_columns(names: Sequence[str], columns: Sequence[str], where: str, opti
         if name not in columns:
             known = ", ".join(columns[:10]) + (", …" if len(columns) > 10 else "")
             between = other_separator(columns)
+            if between is None and len(columns) == 1 and name in columns[0].split():
+                between = SPACES
             if between is not None:
                 known += f" alone; if {between!r} stands between columns, pass separator={between!r}, or else"
             raise ValueError(f"{where} has no column {shown(name)} for {option}=, it has {known}; name one of these")

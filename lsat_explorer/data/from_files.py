@@ -19,7 +19,7 @@ from lsat_explorer.data.frames import check_columns, names_in, rows_of_frame
 from lsat_explorer.data.long_lines import refuse_long_lines
 from lsat_explorer.data.packed import lines_of
 from lsat_explorer.data.parquet import batches, frame_of, parquet_files, refuse_bomb
-from lsat_explorer.data.separators import as_pandas_takes, separator_of
+from lsat_explorer.data.separators import as_one, separator_of, unmarked
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -192,7 +192,7 @@ def frame_in(
         As they do.
     """
     file = _existing(path)
-    parquet = file.suffix == ".parquet" or file.is_dir()
+    parquet = file.suffix.lower() == ".parquet" or file.is_dir()
     if parquet:
         frame = _read_parquet(parquet_files(file), progress)
     else:
@@ -257,7 +257,7 @@ def _read_csv(path: Path, separator: str, decimal: str, progress: bool, texts: S
                 decimal=decimal,
                 compression=None,
                 dtype=dict.fromkeys(texts, str),
-                **as_pandas_takes(separator),
+                sep=as_one(separator),
             )
         except UnicodeDecodeError:
             raise ValueError(
@@ -270,7 +270,7 @@ def _read_csv(path: Path, separator: str, decimal: str, progress: bool, texts: S
             reason = " ".join(str(error).split()).rstrip(".")
             raise ValueError(f"{path} is no CSV that can be read ({reason}); look at its lines and separator") from None
     refuse_long_lines(path, lines.head, separator, frame)
-    return frame
+    return frame if as_one(separator) == separator else unmarked(frame, separator)
 
 
 def _read_parquet(parts: Sequence[tuple[Path, Any]], progress: bool) -> pd.DataFrame:

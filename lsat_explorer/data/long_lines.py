@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import io
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from lsat_explorer.data.frames import other_separator
-from lsat_explorer.data.separators import as_pandas_takes
+from lsat_explorer.data.separators import as_one
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,8 +37,8 @@ def refuse_long_lines(path: Path, head: bytes, separator: str, frame: pd.DataFra
     import pandas as pd
 
     try:
-        how = {**as_pandas_takes(separator), "dtype": str, "encoding_errors": "replace"}
-        pd.read_csv(io.BytesIO(head), header=None, nrows=2, **how)
+        how: dict[str, Any] = {"header": None, "nrows": 2, "dtype": str, "encoding_errors": "replace"}
+        pd.read_csv(io.BytesIO(head), sep=as_one(separator), **how)
     except pd.errors.ParserError as error:
         reason = " ".join(str(error).split()).rstrip(".")
     else:

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO
 
-from lsat_explorer.data.separators import SPACES
+from lsat_explorer.data.separators import SPACES, Marked, as_one
 
 __all__ = ["Lines", "lines_of"]
 
@@ -40,6 +40,8 @@ _HEAD_LINES, _HEAD_BYTES = 100, 2**24
 class Lines(io.RawIOBase):
     """The text of a file, as bytes, read once from its beginning to its end; ``head`` is what it began with.
 
+    A separator of several bytes is one byte in it, as `as_one` has it.
+
     Parameters
     ----------
     path : Path
@@ -64,8 +66,10 @@ class Lines(io.RawIOBase):
         super().__init__()
         self.path = path
         self.head = b""
-        self._stream, self._size, self._damaged = stream, size, damaged
-        self._separator = b" " if separator == SPACES else separator.encode()
+        between = as_one(separator)
+        self._stream = stream if between == separator else Marked(stream, separator)
+        self._size, self._damaged = size, damaged
+        self._separator = b" " if between == SPACES else between.encode()
         self._seen = 0
         self._names: int | None = 1  # None once the first line is over
 

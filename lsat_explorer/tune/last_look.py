@@ -10,11 +10,10 @@ import torch
 from .score import error_of
 
 if TYPE_CHECKING:
-    from ..data.split import Split
     from ..model.recipe import Recipe
     from .run import Run
 
-__all__ = ["TestResult", "last_rows", "look", "rows_to_look_at"]
+__all__ = ["TestResult", "last_rows", "look"]
 
 
 @dataclass(frozen=True)
@@ -33,24 +32,12 @@ def last_rows(recipe: Recipe) -> str:
     return "test" if recipe.early_stopping is None else "final"
 
 
-def rows_to_look_at(run: Run) -> Split:
-    """Return the rows that a look is at.
-
-    Raises
-    ------
-    ValueError
-        When the data have none.
-    """
-    name = last_rows(run.recipe)
-    split: Split | None = getattr(run.data, name)
-    if split is None:
-        raise ValueError(f"The data have no {name} split: make one with Data.from_arrays(…, {name}=0.2).")
-    return split
-
-
 def look(run: Run) -> TestResult:
     """Return the loss and error of a run's model on the test rows, and count the look; see `lsat_explorer.Run.test`."""
-    split = rows_to_look_at(run)
+    name = last_rows(run.recipe)
+    split = getattr(run.data, name)
+    if split is None:
+        raise ValueError(f"The data have no {name} split: make one with Data.from_arrays(…, {name}=0.2).")
     model, targets = run.model, split.targets
     scores = torch.from_numpy(model.decision_function(split.inputs))
     omega = {k.removeprefix("loss."): v.cpu() for k, v in model.omega.items() if k.startswith("loss.")}
