@@ -38,6 +38,19 @@ def test_a_slider_moved_during_a_run_acts_on_the_next_iteration(run: FakeRun, tu
     assert tuner.recipe.method.step == sliders.recipe.method.step == 0.25
 
 
+def test_what_others_changed_of_a_run_stays_when_a_slider_is_moved(recipe: lsat.Recipe, digits: lsat.Data) -> None:
+    run = lsat.Run(recipe, digits)
+    penalties, method = HyperSliders(run, group="penalties"), HyperSliders(run, group="method")
+    penalties.values = {**penalties.values, LAMBDA: 0.5}
+    method.values = {**method.values, "method/max_iterations": 7}
+    run.change(run.wanted.replace(seed=run.recipe.seed, method=run.wanted.method.__class__(max_iterations=8)))
+    method.values = {**method.values, "method/tolerance": 0.25}
+    next(run.steps())
+    assert run.recipe.hyper_penalties["data_weights.log_weight"] == lsat.SumSquares(0.5) + lsat.ZeroSum()
+    assert (run.recipe.method.max_iterations, run.recipe.method.tolerance) == (8, 0.25)
+    assert method.recipe == run.recipe
+
+
 @pytest.mark.parametrize("value", [-1.0, float("inf"), "much", None])
 def test_a_refused_value_leaves_everything_as_it_was_and_says_why(recipe: lsat.Recipe, value: Any) -> None:
     sliders = HyperSliders(recipe)

@@ -100,7 +100,7 @@ class HyperSliders(Shown, View):
         if not moved and len(change.new) == len(self._settled):
             return
         try:
-            recipe = self.recipe
+            recipe = getattr(self.run, "wanted", self.recipe)  # with what others changed of the run meanwhile
             for path, value in moved.items():
                 recipe = set_knob(recipe, path, value)
             if self.run is not None:
