@@ -73,7 +73,7 @@ def test_with_several_outputs_shapes_and_numbers_are_those_of_ridge(diabetes):
     assert lsat.TunedLeastSquaresRegressor().fit(X, y[:, None]).predict(X[:3]).shape == (3, 1)
 
 
-@pytest.mark.parametrize("scale", [1e-6, 1e6])
+@pytest.mark.parametrize("scale", [1e-12, 1e-6, 1e6])
 def test_the_units_of_the_targets_do_not_matter(scale, diabetes):
     X, y = diabetes
     one, other = lsat.TunedLeastSquaresRegressor().fit(X, y), lsat.TunedLeastSquaresRegressor().fit(X, scale * y)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 
 import numpy as np
@@ -184,3 +185,33 @@ def test_differences_within_the_rounding_of_f_say_nothing():
     assert not MIXED.hides(1e-6, 1.5)
     assert not DOUBLE.hides(1e-12, 1.0)
     assert not SINGLE.hides(math.inf, 1.0)
+
+
+def test_rounding_is_told_beside_what_the_loss_is_without_a_fit():
+    assert not SINGLE.hides(1e-8, 1.5e-6, unit=2e-6)
+    assert SINGLE.hides(1e-12, 1.5e-6, unit=2e-6)
+    assert DOUBLE.hides(1e-22, 1e-30, unit=1e-7)  # an exact fit
+
+
+@pytest.mark.parametrize("method", [lsat.LineSearch, lsat.LBFGS])
+@pytest.mark.parametrize("units", [2.0**-13, 2.0**-27])
+def test_small_units_of_the_targets_let_no_step_rise(units, method):
+    generator = np.random.default_rng(0)
+    X = generator.normal(size=(300, 5))
+    y = X @ generator.normal(size=5) + generator.normal(size=300)
+    runs = []
+    for size in (1.0, units):
+        data = lsat.Data.from_arrays(X, size * y)
+        weights = lsat.GroupWeights(np.arange(len(data.train)) % 3)
+        recipe = lsat.Recipe(
+            featurizer=lsat.Scale(),
+            regularizer=lsat.Ridge(),
+            data_weights=weights,
+            dtype="float32",
+            method=method(tolerance=1e-4 * size**2),
+        )
+        runs.append(lsat.tune(recipe, data, progress=False))
+    kept = [iterate.objective / units**2 for iterate in runs[1].iterates if iterate.accepted]
+    assert all(after <= before * (1 + SINGLE.noise) for before, after in itertools.pairwise(kept))
+    assert runs[1].status is lsat.Status.CONVERGED
+    assert kept[-1] == pytest.approx(runs[0].kept.objective, rel=1e-5)

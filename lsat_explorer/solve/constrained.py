@@ -9,6 +9,7 @@ from torch import Tensor
 
 from .checks import LARGEST, check_matrix, check_right, is_dense, refuse_transforms, refuse_unusable
 from .constraints import ScaledRows, row_units
+from .gram import unit
 from .implicit import solve_system
 from .kkt import IterativeKKT
 from .matrices import as_operator
@@ -77,6 +78,10 @@ def constrained_least_squares(
     [2.0, 0.0, 1.0]
     """
     _check(A, B, C, D, solver)
+    a, b = (unit(A), unit(B)) if is_dense(A) else (1.0, 1.0)
+    if not a == b == 1:  # AᵀB alone may leave the range of floats
+        theta, nu = constrained_least_squares(a * A, b * B, C, b / a * D, solver=solver)
+        return theta * a / b, nu / a / b
     right, level = ((t if t.ndim == 2 else t[:, None]).double() for t in (B, D))
     operators = [as_operator(matrix, B.device, name) for matrix, name in ((A, "A"), (C, "C"))]
     for matrix, name in ((A, "A"), (C, "C")):

@@ -8,6 +8,7 @@ from torch import Tensor
 
 from .checks import check_matrix, check_right, is_dense, refuse_transforms, refuse_unusable
 from .direct import fit_dense
+from .gram import unit
 from .matrices import as_operator
 from .operators import LinearOperator, check_products, refuse_chained
 from .solvers import LSMR, Cholesky, DenseSolver, Solver
@@ -77,6 +78,9 @@ def least_squares(A: Any, B: Tensor, *, solver: Solver | None = None) -> Tensor:
     (torch.sparse_coo, 5)
     """
     _check(A, B, solver)
+    a, b = (unit(A), unit(B)) if is_dense(A) else (1.0, 1.0)
+    if not a == b == 1:  # AᵀB alone may leave the range of floats
+        return least_squares(a * A, b * B, solver=solver) * a / b
     right = (B if B.ndim == 2 else B[:, None]).double()
     if is_dense(A) and (solver is None or isinstance(solver, DenseSolver)):
         theta = fit_dense(A.double(), right, solver or Cholesky())

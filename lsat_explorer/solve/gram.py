@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
 from typing import Protocol
@@ -25,6 +26,7 @@ __all__ = [
     "product",
     "read",
     "rows_at_a_time",
+    "unit",
     "upper_blocks",
 ]
 
@@ -45,6 +47,9 @@ With AVX-512, 72 to 96 took the same time, 48 and 112 or more took longer.
 
 _TAME = (2.0**-400, 2.0**400)
 """Sizes of numbers whose squares, and sums of these, are numbers of full precision."""
+
+_PLAIN = (2.0**-100, 2.0**100)
+"""Sizes of numbers of which products of several, as gradients have, are numbers of full precision."""
 
 _BATCH = 512
 """Rows of one product of a batch in `multiply`, at least."""
@@ -118,12 +123,33 @@ def column_units(A: Tensor) -> Tensor | None:
 
     A column of numbers below 2⁻¹⁰⁰⁰ has unit 0: they have lost digits already.
     """
+    if not A.numel():
+        return None
     largest = torch.maximum(A.amax(-2), -A.amin(-2))
     wild = (largest > _TAME[1]) | ((largest < _TAME[0]) & (largest > 0))
     if not wild.any():
         return None
     exponent = largest.log2().round()
     return torch.where(wild, torch.where(exponent > -1000, (-exponent).exp2(), 0.0), 1.0)
+
+
+def unit(*matrices: Tensor) -> float:
+    """Return the power of two by which all matrices together have products of full precision; 1 where they have them.
+
+    It is 1 inside torch.func, too, whose tensors cannot be looked at.
+
+    Examples
+    --------
+    >>> unit(torch.ones(2, 2)), unit(torch.full((2, 2), 2.0**-500, dtype=torch.float64)) == 2.0**500
+    (1.0, True)
+    """
+    if torch._C._functorch.peek_interpreter_stack() is not None:
+        return 1.0
+    sizes = [float(matrix.detach().abs().amax()) for matrix in matrices if matrix.numel()]
+    largest = max(sizes, default=0.0)
+    if not 0 < largest < math.inf or _PLAIN[0] < largest < _PLAIN[1]:
+        return 1.0
+    return 2.0 ** -round(math.log2(largest))
 
 
 def upper_blocks(total: Tensor) -> list[Tensor]:

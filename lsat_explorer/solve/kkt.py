@@ -9,6 +9,7 @@ from torch import Tensor
 
 from .constraints import judge_constraints, refuse_missed, undetermined
 from .elimination import Elimination, bounded
+from .gram import unit
 from .implicit import System
 from .krylov import Progress, normalise
 from .minres import minres
@@ -148,10 +149,11 @@ class IterativeKKT(System):
     @torch.no_grad()
     def solve(self, right: Tensor) -> Tensor:
         """Return M⁻¹ ``right``, without a graph."""
-        entered = self._entered(right)
+        size = unit(right)  # its squares are to be floats
+        entered = self._entered(size * right)
         y, excess, _ = self._correct(entered)
         self._refuse_unreached(excess)
-        return self._left(y, entered)
+        return self._left(y, entered) / size
 
     def _correct(self, right: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Return y, residual / tolerated (m,), and which columns have no solution (m,)."""

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from .checks import check_matrix, check_right, is_dense, refuse_transforms, refuse_unusable
 from .direct import factor_gram, solve_gram
-from .gram import column_units, gram
+from .gram import column_units, gram, unit
 from .implicit import System, solve_system
 from .matrices import as_operator
 from .operators import LinearOperator, apart, check_products, refuse_chained
@@ -72,6 +72,11 @@ def multi_objective(
         raise ValueError(f"terms is of type {type(terms).__name__}: expected a list of (A, B, weight).")
     given = list(terms)
     _check(given, solver)
+    a = b = 1.0
+    if all(is_dense(A) for A, _, _ in given):
+        a, b = (unit(*matrices) for matrices in list(zip(*given, strict=True))[:2])
+        if not a == b == 1:  # A_iᵀB_i alone may leave the range of floats
+            given = [(a * A, b * B, weight) for A, B, weight in given]
     prepared = [_term(i, *term) for i, term in enumerate(given)]
     refuse_chained([term.A for term in prepared], [term.weight for term in prepared if term.weight is not None])
     if solver is None:
@@ -82,6 +87,7 @@ def multi_objective(
     else:
         theta = solve_iteratively(prepared, solver)
     B = given[0][1]
+    theta = theta if a == b == 1 else theta * a / b
     return (theta if B.ndim == 2 else theta[:, 0]).to(B.dtype)
 
 

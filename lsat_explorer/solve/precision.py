@@ -20,25 +20,26 @@ class Precision:
     products : torch.dtype
         Of products of row chunks, which are summed in float64.
     noise : float
-        Rounding of F, relative to max(1, |F|): smaller differences of F say nothing.
+        Rounding of F, relative to max(u, |F|), where u is F where nothing is explained, or 1: smaller differences of F
+        say nothing.
 
     Examples
     --------
-    >>> SINGLE.hides(1e-7, 1.5), MIXED.hides(1e-7, 1.5)
-    (True, False)
+    >>> SINGLE.hides(1e-7, 1.5), MIXED.hides(1e-7, 1.5), SINGLE.hides(1e-7, 1.5e-6, unit=2e-6)
+    (True, False, False)
     """
 
     rows: torch.dtype
     products: torch.dtype
     noise: float
 
-    def floor(self, objective: float) -> float:
-        """Return the rounding of F where F is ``objective``."""
-        return self.noise * max(1.0, abs(objective))
+    def floor(self, objective: float, unit: float = 1.0) -> float:
+        """Return the rounding of F where F is ``objective``; ``unit`` is u."""
+        return self.noise * max(unit, abs(objective))
 
-    def hides(self, difference: float, objective: float) -> bool:
+    def hides(self, difference: float, objective: float, unit: float = 1.0) -> bool:
         """Whether a ``difference`` of F is no larger than its rounding."""
-        return abs(difference) <= self.floor(objective)
+        return abs(difference) <= self.floor(objective, unit)
 
 
 SINGLE = Precision(torch.float32, torch.float32, 2.0**-18)

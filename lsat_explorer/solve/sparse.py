@@ -14,6 +14,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from .gram import unit
 from .implicit import System, solve_system
 from .krylov import Goal, Progress, conjugate_gradient, lsmr, normalise
 from .operators import LinearOperator, StackedOperator, column_norms
@@ -143,9 +144,10 @@ class _Normal(System):
 
     @torch.no_grad()
     def solve(self, right: Tensor) -> Tensor:
-        y, excess = self._correct(self._scale * right)
+        size = unit(right)  # its squares are to be floats
+        y, excess = self._correct(self._scale * (size * right))
         self._refuse_unreached(excess)
-        return self._scale * y
+        return self._scale * y / size
 
     def _correct(self, normal: Tensor, rows: Tensor | None = None) -> tuple[Tensor, Tensor]:
         """Return y with AᵀA y = ``normal``, which is Aᵀ ``rows`` if these are known, and residual / tolerated (m,).

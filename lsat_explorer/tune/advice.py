@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING
 
 import torch
 
-from ..model.piece import within
 from .column_names import far_from_zero, in_words
 from .iterate import Iterate, Status
 from .multi_start import Grid, MultiStart
+from .score import unfitted
 
 if TYPE_CHECKING:
     from .evaluation import Evaluation
@@ -190,11 +190,8 @@ def _with_penalties(problem: Problem, last: Iterate, names: list[str], move: flo
 def _loss_without_features(problem: Problem, last: Iterate) -> tuple[float, float]:
     """Return ψ of predictions that are zero everywhere, and of those that are the mean of the targets everywhere."""
     targets = problem.targets.double()
-    omega = {name: value.to(targets.device) for name, value in within("loss", last.omega).items()}
     mean = targets.mean(0).expand_as(targets)
-    with torch.no_grad():
-        zero, constant = (problem.loss.value(one, targets, omega) for one in (torch.zeros_like(targets), mean))
-    return float(zero), float(constant)
+    return unfitted(problem, last.omega, torch.zeros_like(targets)), unfitted(problem, last.omega, mean)
 
 
 def notes(problem: Problem, last: Iterate) -> list[str]:

@@ -77,8 +77,8 @@ class Coordinates:
 
     def residual(self, omega: Omega, gradient: Omega) -> float:
         """Return ‖x − Π(x − ∇F)‖₂."""
-        x = self.vector(omega)
-        return float(np.linalg.norm(x - np.clip(x - self.slope(omega, gradient), self.bounds.lb, self.bounds.ub)))
+        x = self.vector(omega)  # which is not subtracted: a slope far smaller would be lost in it
+        return float(np.linalg.norm(np.clip(self.slope(omega, gradient), x - self.bounds.ub, x - self.bounds.lb)))
 
     def _centred(self, name: str, value: Tensor) -> Tensor:
         centred = any(isinstance(term, ZeroSum) for term in self._penalties[name])

@@ -14,6 +14,7 @@ from torch import Tensor
 from ..model.piece import Omega, prefixed, tensor, within
 from ..solve.precision import SINGLE
 from .iterate import Iterate, Memory, Status, packed, recalling, unpacked
+from .score import unit_of
 
 if TYPE_CHECKING:
     from .evaluation import Evaluation
@@ -99,6 +100,7 @@ def descend(problem: Problem, omega: Omega | None, rule: Rule, memory: Memory | 
             gradient, t, precise = within("gradient", memory), float(memory["step"]), bool(memory["precise"])
         began -= last.seconds
         problem = problem.precisely() if precise else problem
+    unit = unit_of(problem)
     while not last.status.final:
         tentative = _step(problem, point, gradient, t)
         if not _moved(tentative, point.omega):
@@ -106,7 +108,7 @@ def descend(problem: Problem, omega: Omega | None, rule: Rule, memory: Memory | 
         else:
             trial = problem.evaluate(tentative)
             change = _change(problem, point, trial, gradient, t)
-            floor = problem.precision.floor(point.objective)
+            floor = problem.precision.floor(point.objective, unit)
             after = _slope_if_taken(problem, point, trial, gradient, change, floor, rule)
             if after and math.isfinite(norm(list(after.values()))):
                 change = replace(change, curvature=_inner(problem, trial, point, after, gradient))

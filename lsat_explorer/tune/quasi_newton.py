@@ -23,6 +23,7 @@ from ..solve.precision import SINGLE
 from .coordinates import Coordinates
 from .descent import Point, describe, norm, restated, sharpened, start_iterate
 from .iterate import Iterate, Memory, Status, packed, recalling, unpacked
+from .score import unit_of
 
 if TYPE_CHECKING:
     from .evaluation import Evaluation
@@ -116,14 +117,14 @@ class LBFGS(Method):
         The last status is not final where it ended at the rounding of SINGLE.
         """
         space = Coordinates(problem, "LBFGS")
-        single = problem.precision is SINGLE
+        single, unit = problem.precision is SINGLE, unit_of(problem)
         with _Conversation(space, said, self.memory) as ask:
             for answer in said.answers[:-1]:  # what the minimizer was told before the run was broken off
                 ask(answer)
             while not last.status.final:
                 if single and not last.accepted:
                     rise = last.tried - best.objective
-                    if problem.precision.hides(rise, best.objective):
+                    if problem.precision.hides(rise, best.objective, unit):
                         break
                 x = ask(said.answers[-1])
                 if x is None:

@@ -10,12 +10,12 @@ import torch
 from torch import Tensor
 
 from ..model.losses import misclassified
-from ..model.piece import Omega
+from ..model.piece import Omega, prefixed, within
 
 if TYPE_CHECKING:
     from .problem import Problem
 
-__all__ = ["Score", "error_of", "together"]
+__all__ = ["Score", "error_of", "together", "unfitted", "unit_of"]
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,25 @@ class Score:
         found = list(torch.autograd.grad(self.value, leaves, retain_graph=True))
         slopes, through_leverage = found.pop(0), None if self.leverage is None else found.pop(0)
         return slopes, through_leverage, dict(zip(names, found, strict=True))
+
+
+def unfitted(problem: Problem, omega: Omega, predictions: Tensor) -> float:
+    """Return ψ of predictions (N, m) of the scored rows that no fit has made."""
+    targets = problem.targets.double()
+    parameters = {name: value.to(targets.device) for name, value in within("loss", omega).items()}
+    with torch.no_grad():
+        return float(problem.loss.value(predictions.to(targets), targets, parameters))
+
+
+def unit_of(problem: Problem) -> float:
+    """Return the size of F beside which its rounding is told: ψ of zero predictions, but at most 1.
+
+    It is 1 for a loss of the user's own, which may have no value there.
+    """
+    if not problem.loss.by_row or not len(problem.targets):
+        return 1.0
+    nothing = unfitted(problem, prefixed("loss", problem.loss.init()), torch.zeros_like(problem.targets))
+    return min(nothing, 1.0) if nothing > 0 else 1.0
 
 
 def together(parts: Sequence[Tensor]) -> Tensor:
