@@ -216,14 +216,45 @@ def test_k_fold_does_not_cancel_where_one_row_dominates():
     assert np.allclose(at.solutions[fold].theta.numpy(), expected, rtol=1e-9)
 
 
-def test_a_row_that_determines_its_own_fit_has_no_leave_one_out():
+def with_a_row_of_its_own() -> lsat.Data:
+    """Data of which a column is zero but in training row 3."""
     data = make_data("regression")
     X = np.c_[data.train.inputs.numpy(), np.zeros(len(data.train))]
     X[3, -1] = 1.0
     V = np.c_[data.validation.inputs.numpy(), np.zeros(len(data.validation))]
-    lone = lsat.Data.from_splits(
+    return lsat.Data.from_splits(
         train=(X, data.train.targets.numpy()), validation=(V, data.validation.targets.numpy()), task="regression"
     )
+
+
+@pytest.mark.parametrize("engine", ["memory", "chunks"])
+def test_a_row_that_determines_its_own_fit_is_one_of_many_for_gcv(engine):
+    data = with_a_row_of_its_own()
+    recipe = PLAIN.replace(regularizer=lsat.Ridge(log_weight=-14.0), criterion=lsat.GCV(), engine=engine)
+    problem = lsat.Problem(recipe, data)
+    at = problem.evaluate(problem.init())
+    X, Y = data.train.inputs.double().numpy(), data.train.targets.double().numpy()
+    hat = X @ np.linalg.solve(X.T @ X + np.exp(-28.0) * np.eye(X.shape[1]), X.T)
+    expected = np.square(Y - hat @ Y).sum(1).mean() / (1 - np.trace(hat) / len(X)) ** 2
+    assert at.loss == pytest.approx(expected, rel=1e-9)
+    start = problem.init()["regularizer.log_weight"]
+    lower, higher = (problem.evaluate({"regularizer.log_weight": start + move}).loss for move in (-1, 1))
+    assert np.sign(float(problem.gradient(at)["regularizer.log_weight"])) == np.sign(higher - lower) != 0
+
+
+@pytest.mark.parametrize("engine", ["memory", "chunks"])
+def test_a_fit_through_all_rows_has_no_gcv(engine):
+    square = np.random.default_rng(0).normal(size=(6, 6))
+    data = lsat.Data.from_splits(train=(square, np.arange(6.0)), validation=(square, np.arange(6.0)))
+    recipe = PLAIN.replace(regularizer=lsat.Ridge(log_weight=-20.0), criterion=lsat.GCV(), engine=engine)
+    problem = lsat.Problem(recipe, data)
+    at = problem.evaluate(problem.init())
+    assert at.objective == np.inf
+    assert at.outcome.sentence.startswith("The fit passes through all training rows (mean leverage 1 to rounding)")
+
+
+def test_a_row_that_determines_its_own_fit_has_no_leave_one_out():
+    lone = with_a_row_of_its_own()
     recipe = lsat.Recipe(
         featurizer=lsat.Identity(), regularizer=lsat.Ridge(log_weight=-14.0), criterion=lsat.LeaveOneOut()
     )

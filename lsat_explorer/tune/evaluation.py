@@ -18,13 +18,14 @@ from ..model.choices import Fit
 from ..model.piece import Omega, prefixed, within
 from ..solve.outcome import Outcome, Reason
 from ..solve.weighted import Moments, Solution, feature_factors, solve_normal, weight_gradient
+from .criteria import GCV
 from .score import Score, error_of, together
 from .through_weights import through_weights
 
 if TYPE_CHECKING:
     from .problem import Problem
 
-__all__ = ["Evaluation", "Part", "added", "blamed", "evaluate", "gradient", "own_fit", "without_gradient"]
+__all__ = ["Evaluation", "Part", "added", "blamed", "evaluate", "gradient", "own_fit", "saturated", "without_gradient"]
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,9 @@ def evaluate(problem: Problem, omega: Omega) -> Evaluation:
             if outcome.ok:
                 leverage = kernel_diagonal(problem.parts[0].rows, moving[0], solutions[0].factor)
                 leverage = leverage if log_weights is None else leverage * (2 * log_weights).exp()
-                outcome = own_fit(*leverage.max(0))
+                outcome = (
+                    saturated(leverage.mean()) if isinstance(problem.criterion, GCV) else own_fit(*leverage.max(0))
+                )
         score, loss, error = None, math.inf, math.nan
         if outcome.ok:
             score = Score.of(problem, predictions, leverage, within("loss", there))
@@ -128,6 +131,17 @@ def own_fit(largest: Tensor, worst: Tensor) -> Outcome:
     sentence = (
         f"Training row {row:.0f} determines its own fit (leverage 1 to rounding), so leaving it out says nothing: "
         "raise a regularizer."
+    )
+    return Outcome(Reason.RANK_DEFICIENT, sentence)
+
+
+def saturated(mean: Tensor) -> Outcome:
+    """Say when the ``mean`` leverage is one to rounding: GCV then divides nothing by nothing."""
+    if float(1 - mean) > math.sqrt(torch.finfo(torch.float64).eps):
+        return Outcome()
+    sentence = (
+        "The fit passes through all training rows (mean leverage 1 to rounding), so GCV says nothing: raise a "
+        "regularizer."
     )
     return Outcome(Reason.RANK_DEFICIENT, sentence)
 

@@ -12,7 +12,7 @@ from ..model.piece import tensor
 from ..solve.outcome import Outcome
 from ..solve.weighted import Solution
 from .criteria import GCV
-from .evaluation import own_fit
+from .evaluation import own_fit, saturated
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -30,13 +30,14 @@ def without(
     """
     rows, factor = problem.parts[0].rows, solution.factor
     found = rows.left_out(moving, Fitted(solution.theta, factor.lower, factor.scale, judge), 0, log_weight)
+    mean = found.leverage / len(rows)
     worst = (tensor(value) for value in found.largest)
-    outcome = own_fit(*worst)
+    outcome = saturated(mean) if isinstance(problem.criterion, GCV) else own_fit(*worst)
     if not outcome.ok:
         return [], None, None, outcome
     if not isinstance(problem.criterion, GCV):
         return [Judged(found.loss, found.error, found.right, found.own)], found.middle, None, outcome
-    left = 1 - found.leverage / len(rows)
+    left = 1 - mean
     s = float(2 * found.loss / left**3 / len(rows))
     same = (s, float(1 / left**2))
     return [Judged(found.loss / left**2, found.error, found.right / left**2, found.own)], gram * s, same, outcome
