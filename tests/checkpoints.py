@@ -37,6 +37,7 @@ CASES = {
     ),
     "chunks": FULL.replace(engine=lsat.Chunks(rows=16), method=lsat.LineSearch(**ENDLESS)),
     "single": FULL.replace(dtype="float32", method=lsat.LineSearch(**ENDLESS)),
+    "ridges in single": lsat.Recipe(dtype="float32", method=lsat.LBFGS(**ENDLESS)),
     "temperature": FULL.replace(loss=lsat.CrossEntropy(temperature=True), method=lsat.LBFGS(**ENDLESS)),
     "selection": lsat.Recipe(
         featurizer=lsat.Concat(x=lsat.SelectFeatures(0.5), one=lsat.Constant()),

@@ -127,7 +127,7 @@ def test_a_matrix_too_small_to_be_squared():
     with pytest.raises(SolveError, match="Column 0 of A holds numbers too small to be squared: multiply it"):
         constrained_least_squares((1e-170 * A).to_sparse(), B, C, D)
     with pytest.raises(SolveError, match="Column 0 of A holds no number of 1e-301 or more in size: multiply it"):
-        constrained_least_squares(1e-305 * A, B, C, D)
+        constrained_least_squares(torch.tensor([1e-305, 1.0, 1.0], dtype=torch.float64) * A, B, C, D)
 
 
 def test_columns_of_zeros_are_determined_by_constraints_or_named():

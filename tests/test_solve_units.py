@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 
@@ -54,3 +55,16 @@ def test_constrained_fits_in_units_of_any_size(a, b):
 def test_a_matrix_without_columns_has_a_solution_without_rows():
     assert lsat.least_squares(torch.zeros(0, 0), torch.zeros(0, 1)).shape == (0, 1)
     assert lsat.least_squares(torch.zeros(3, 0), torch.zeros(3)).shape == (0,)
+
+
+@pytest.mark.parametrize("seed", range(8, 13))
+@pytest.mark.parametrize("solver", [lsat.LSMR(), lsat.CG()], ids=["LSMR", "CG"])
+def test_iterations_go_on_to_the_digits_that_the_matrix_allows(solver, seed):
+    """Of a condition of 10⁵, with a right-hand side far from its range: an error of κ² times the tolerance, or less."""
+    random = np.random.default_rng(seed)
+    U, V = (np.linalg.qr(random.normal(size=shape))[0] for shape in ((30, 5), (5, 5)))
+    A, theta, away = U * np.geomspace(1, 1e-5, 5) @ V.T, random.normal(size=5), random.normal(size=30)
+    away -= U @ (U.T @ away)
+    away /= np.linalg.norm(away)
+    found = lsat.least_squares(torch.from_numpy(A), torch.from_numpy(A @ theta + away), solver=solver).numpy()
+    assert np.linalg.norm(found - theta) < 3e-5 * np.linalg.norm(theta)

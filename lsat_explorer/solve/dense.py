@@ -34,7 +34,7 @@ def least_squares(A: Any, B: Tensor, *, solver: Solver | None = None) -> Tensor:
         Right-hand sides, on the device of A and, if A is a tensor, of its dtype. All columns are solved at once.
     solver : Cholesky, QR, LSMR or CG, optional
         None chooses `Cholesky` for a dense A, and `LSMR` for a sparse one or an operator: it works with A where `CG`
-        works with AᵀA, so it keeps twice the digits of an ill-conditioned A. `QR` is for an ill-conditioned dense A.
+        works with AᵀA. `QR` is for an ill-conditioned dense A.
 
     Returns
     -------

@@ -43,7 +43,7 @@ class _Iterative:
     Reason.NOT_CONVERGED. ``jacobi`` scales the columns of A to length one first (for an operator, by an estimate).
     """
 
-    tolerance: float = 1e-10
+    tolerance: float = 1e-14
     max_iterations: int = 10_000
     jacobi: bool = True
 
@@ -55,9 +55,9 @@ class _Iterative:
 class LSMR(_Iterative):
     """Golub-Kahan bidiagonalization of A itself (Fong and Saunders, 2011): AᵀA is never applied as one matrix.
 
-    The choice for a sparse A or a linear operator: ‖Aᵀr‖ falls at every iteration, so it can be stopped early, and
-    θ is right to about κ(A) · 10⁻¹⁶ where `CG` is right to κ(A)² · 10⁻¹⁶. A derivative takes two such solves, one
-    with Aᵀ and one with A.
+    The choice for a sparse A or a linear operator: ‖Aᵀr‖ falls at every iteration, so it can be stopped early. θ is
+    right to about κ(A) times the tolerance where Aθ comes close to B, and elsewhere to κ(A)² times it, which is what
+    `CG` comes to everywhere. A derivative takes two such solves, one with Aᵀ and one with A.
 
     Parameters
     ----------
@@ -79,7 +79,8 @@ class LSMR(_Iterative):
 class CG(_Iterative):
     """Conjugate gradients on AᵀA θ = AᵀB, preconditioned by the diagonal of AᵀA when ``jacobi`` is True.
 
-    Less work an iteration than `LSMR` and one solve, not two, for a derivative; for a well-conditioned A.
+    Less work an iteration than `LSMR` and one solve, not two, for a derivative; for a well-conditioned A. θ is right to
+    about κ(A)² times the tolerance.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ class CG(_Iterative):
     Examples
     --------
     >>> CG(max_iterations=500)
-    CG(tolerance=1e-10, max_iterations=500, jacobi=True)
+    CG(tolerance=1e-14, max_iterations=500, jacobi=True)
     """
 
 

@@ -19,7 +19,7 @@ from threadpoolctl import ThreadpoolController
 from ..engines.blas import held_blas, may_hold_briefly
 from ..model.choices import Method
 from ..model.piece import Omega, number, prefixed, register, whole, within
-from ..solve.precision import SINGLE
+from ..solve.precision import MIXED, SINGLE
 from .coordinates import Coordinates
 from .descent import Point, describe, norm, restated, sharpened, start_iterate
 from .iterate import Iterate, Memory, Status, packed, recalling, unpacked
@@ -146,7 +146,7 @@ class LBFGS(Method):
                     best = trial.settled() if last.accepted else best
                     del trial  # the next one takes its memory
                 last = replace(last, seconds=time.perf_counter() - began)
-                yield replace(last, memory=said.memory(last, not single))
+                yield replace(last, memory=said.memory(last, problem.precision is MIXED))
         return best, last
 
     def _next(
