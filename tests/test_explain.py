@@ -90,12 +90,12 @@ def test_numbers_are_doubted_by_what_is_left_of_the_penalized_objective(models):
     plain, table = Plain(models["two outputs"], data), explain.label_doubt(models["two outputs"])
     w2 = np.exp(2 * plain.log_weights)
     inverse = np.linalg.inv(plain.X.T @ (w2[:, None] * plain.X) + plain.penalty)
-    freedom = (w2 > 0).sum() - np.einsum("i,ij,jk,ik->", w2, plain.X, inverse, plain.X) - 1
+    freedom = (w2 > 0).sum() - np.einsum("i,ij,jk,ik->", w2, plain.X, inverse, plain.X)
     for row in (2, 5):
         theta, others = plain.without(row), np.where(np.arange(K) == row, 0.0, w2)
         left = (others[:, None] * (plain.Y - plain.X @ theta) ** 2).sum(0) + (theta * (plain.penalty @ theta)).sum(0)
         apart = np.linalg.inv(plain.X.T @ (others[:, None] * plain.X) + plain.penalty)
-        spread = left / freedom * (1 + plain.X[row] @ apart @ plain.X[row])
+        spread = left / (freedom - (w2[row] > 0)) * (1 + plain.X[row] @ apart @ plain.X[row])
         t = (plain.Y[row] - plain.X[row] @ theta) / np.sqrt(spread)
         assert table.doubt.iloc[row] == pytest.approx(math.sqrt((t**2).mean()), rel=1e-8)
 
@@ -265,3 +265,19 @@ def test_wrong_labels_of_digits_are_doubted_first(digits):
     assert (found.suggested == digits.train.labels[wrong]).mean() > 0.8
     assert (found.effect < 0).mean() > 0.8
     assert (found.shapley < 0).mean() > 0.9
+
+
+def test_a_row_that_weighs_nothing_is_as_doubtful_as_one_that_weighs_next_to_nothing():
+    random = np.random.default_rng(0)
+    X, noise = random.normal(size=(12, 2)), random.normal(size=12)
+    data = lsat.Data.from_splits(train=(X, X @ [1.0, 2.0] + noise), validation=(X, X @ [1.0, 2.0]))
+    found = []
+    for weight in (1e-12, 0.0):
+        recipe = lsat.Recipe(
+            regularizer=lsat.Ridge(log_weight=-6.0),
+            hyper_penalties={"regularizer.log_weight": lsat.Frozen()},
+            data_weights=lsat.FixedWeights([weight] + [1.0] * 11),
+        )
+        found.append(explain.label_doubt(lsat.tune(recipe, data, progress=False).model))
+    for column in ("doubt", "confidence"):
+        assert found[1][column].iloc[0] == pytest.approx(found[0][column].iloc[0], rel=1e-9)

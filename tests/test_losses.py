@@ -271,3 +271,21 @@ def test_misclassified_rows_by_numpy():
     assert 0 < expected.sum() < 500
     for predictions in (torch.tensor(scores), torch.tensor(scores.T.copy()).mT, torch.tensor(scores).float()):
         assert misclassified(predictions, torch.tensor(targets)).tolist() == expected.tolist()
+
+
+def test_a_loss_that_looks_at_its_numbers_is_counted_by_row():
+    def pinball(predictions, targets):
+        left = (targets - predictions)[:, 0]
+        return torch.stack([0.9 * one if one > 0 else -0.1 * one for one in left]).mean()
+
+    lsat.register_loss("pinball of a loop", pinball)
+    random = np.random.default_rng(0)
+    X = random.normal(size=(40, 2))
+    y = X[:, 0] + random.normal(size=40)
+    counts = random.integers(1, 4, 40)
+    recipe = lsat.Recipe(loss=lsat.CustomLoss("pinball of a loop"), criterion=lsat.KFold(2))
+    weighted = lsat.TunedLeastSquaresRegressor(recipe).fit(X, y, sample_weight=np.full(40, 2.0))
+    plain = lsat.TunedLeastSquaresRegressor(recipe).fit(X, y)
+    assert weighted.run_.iterates[0].loss == pytest.approx(plain.run_.iterates[0].loss, rel=0.2)
+    run = lsat.TunedLeastSquaresRegressor(recipe).fit(X, y, sample_weight=counts).run_
+    assert np.isfinite(run.kept.loss)

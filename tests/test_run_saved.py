@@ -118,3 +118,24 @@ def test_a_run_that_is_saved_on_its_way_comes_back_as_broken_off(tmp_path):
     run.save(tmp_path)
     for again in (lsat.Run.load(tmp_path), lsat.Run.load(tmp_path, make_data())):
         assert again.status is lsat.Status.BROKEN_OFF
+
+
+@pytest.mark.parametrize(
+    ("choices", "said"),
+    [
+        ({"hyper_penalties": {"regularizer.log_weight": lsat.Frozen()}}, "Nothing to tune"),
+        ({"method": lsat.Grid(-1.0, 0.0, points=3)}, "It is the end of the grid"),
+    ],
+    ids=["held", "grid"],
+)
+def test_a_run_that_is_loaded_says_what_it_said(choices, said, tmp_path):
+    random = np.random.default_rng(0)
+    X = random.normal(size=(60, 3))
+    data = lsat.Data.from_arrays(X, 9 * X[:, 0] + 1e-3 * random.normal(size=60))
+    run = lsat.tune(lsat.Recipe(**choices), data, progress=False)
+    assert said in run.message
+    run.save(tmp_path / "run")
+    loaded = lsat.Run.load(tmp_path / "run", data)
+    assert loaded.message == run.message
+    loaded.save(tmp_path / "again")
+    assert lsat.Run.load(tmp_path / "again").message == run.message

@@ -42,7 +42,7 @@ def label_doubt(model: FittedModel, *, data: Data | None = None) -> pandas.DataF
 
     Q_j is the minimum of the least squares objective of output j and ν = k − Σ h_i, k the rows that weigh anything; in
     ordinary least squares t is the externally studentised residual of the textbooks. ``confidence`` is the probability
-    that a residual of normal noise is smaller: F(m, ν − 1) at doubt².
+    that a residual of normal noise is smaller: F(m, ν − 1) at doubt². Of a row that weighs nothing ν − 1 is ν.
 
     Parameters
     ----------
@@ -133,8 +133,9 @@ def _of_numbers(fit: TrainingFit) -> dict[str, Any]:
 
     suggested, residuals, weights = fit.left_out, fit.residuals, fit.squared_weights[:, None]
     rest = 1 - fit.leverages[:, None]
-    freedom = float((fit.squared_weights > 0).sum() - fit.leverages.sum()) - 1
-    if freedom <= 0:
+    weighed = weights > 0  # no other row costs a degree of freedom when it is left out
+    freedom = float(weighed.sum() - fit.leverages.sum()) - weighed.double()
+    if freedom.min() <= 0:
         raise ValueError(
             f"The fit has as many parameters as its {len(residuals):,} rows determine, so nothing is left to tell the "
             "noise by: raise a regularizer."
@@ -143,7 +144,7 @@ def _of_numbers(fit: TrainingFit) -> dict[str, Any]:
     variance = (objective - weights * residuals.square() / rest) / freedom
     spread = variance * (1 + fit.kernels[:, None] / rest)
     doubt = ((fit.train.targets.double() - suggested).square() / spread).mean(1).sqrt()
-    confidence = stats.f.cdf(doubt.square().cpu().numpy(), residuals.shape[1], freedom)
+    confidence = stats.f.cdf(doubt.square().cpu().numpy(), residuals.shape[1], freedom[:, 0].cpu().numpy())
     return {"suggested": _tuples(suggested.cpu().numpy()), "confidence": confidence, "doubt": doubt}
 
 

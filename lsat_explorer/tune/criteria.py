@@ -216,8 +216,11 @@ class Counted(Criterion):
             return loss.value(prediction[None], target[None], omega)
 
         judged = self.predictions(predictions, targets, leverage)
-        # Within vmap nothing needs a gradient.
-        return self.mean(loss.checked(torch.vmap(of_one_row)(judged, targets), judged))
+        try:
+            values = torch.vmap(of_one_row)(judged, targets)
+        except RuntimeError:  # of a loss that looks at its numbers
+            values = torch.stack([of_one_row(*row) for row in zip(judged, targets, strict=True)])
+        return self.mean(loss.checked(values, judged))  # within vmap nothing needs a gradient
 
     def mean(self, values: Tensor) -> Tensor:
         """Return the mean of a number (N,) of each scored row, each counted c_i times."""

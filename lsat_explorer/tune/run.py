@@ -161,7 +161,7 @@ class Run(Stepping):
     @property
     def message(self) -> str:
         """The status as a sentence, with advice where there is some."""
-        return advice(self)
+        return self.told if self.told and self.problem is None else advice(self)
 
     def history(self) -> pandas.DataFrame:
         """Return one row an iterate: number, objective, loss, penalty, step, residual, … and each scalar of ω."""

@@ -129,6 +129,7 @@ def load_run(folder: Path, data: Data | None) -> Run:
     status = Status(said["status"])
     run.restore(iterates, model.omega, status if status.final else Status.BROKEN_OFF, int(said["looks"]))
     run.notes = [str(note) for note in said.get("notes", [])]
+    run.told = str(said.get("message", "")) if status.final else ""
     return run
 
 

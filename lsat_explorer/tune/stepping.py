@@ -44,6 +44,8 @@ class Stepping:
 
     Attributes
     ----------
+    told : str
+        The message that a run was saved with, which it has until its problem is prepared again.
     leg : int
         How many iterates there were when the method last set out: at the start, or after another recipe.
     memory : callable or None
@@ -65,6 +67,7 @@ class Stepping:
         self.status = Status.READY
         self.looks = 0
         self.notes: list[str] = []
+        self.told = ""
         self.start = self._omega = given_start(omega)
         self._names_checked = omega is None
         self.limit: int | None = None
