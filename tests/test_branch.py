@@ -86,6 +86,8 @@ def test_a_saved_branch_keeps_where_it_began(run: lsat.Run, tmp_path: Path) -> N
 
 
 def test_a_branch_is_refused_where_there_is_nothing_to_begin_at(run: lsat.Run, tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="no iterate True: there"):
+        run.branch(True)
     with pytest.raises(ValueError, match="no iterate 99: there are those from 0 to 6"):
         run.branch(99)
     with pytest.raises(ValueError, match="there are none yet"):
@@ -120,8 +122,9 @@ def test_a_run_knows_its_last_possible_iterate(run: lsat.Run) -> None:
     assert fresh.limit == 7
 
 
-def test_a_branch_takes_another_number_of_the_loss_and_its_new_entry_of_omega() -> None:
-    run = lsat.tune(lsat.Recipe(loss=lsat.CrossEntropy()), lsat.datasets.digits(), progress=False)
+@pytest.mark.parametrize("loss", [lsat.CrossEntropy(), None], ids=repr)
+def test_a_branch_takes_another_number_of_the_loss_and_its_new_entry_of_omega(loss: lsat.CrossEntropy | None) -> None:
+    run = lsat.tune(lsat.Recipe(loss=loss), lsat.datasets.digits(), progress=False)
     warmer = run.recipe.replace(loss=lsat.CrossEntropy(temperature=True))
     first = next(iter(run.branch(1, warmer).steps()))
     assert first.loss == pytest.approx(run.iterates[1].loss, rel=1e-9)

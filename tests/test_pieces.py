@@ -121,6 +121,8 @@ def test_pieces_are_frozen_and_refuse_unknown_keys(piece):
         (lambda: lsat.FixedWeights([0.0, 0.0]), "every weight is 0"),
         (lambda: lsat.FixedWeights([1.0, math.nan]), r"values\[1\] is nan"),
         (lambda: lsat.FixedWeights(3), "values is 3"),
+        (lambda: lsat.FixedWeights({1.0, 2.0}), "values is {1.0, 2.0}: expected one entry .*, in their order"),
+        (lambda: lsat.GroupWeights({1: 2}), "groups is {1: 2}: expected one entry .*, in their order"),
         (lambda: lsat.FixedWeights([]), "is empty"),
         (lambda: lsat.Times(lsat.Ridge(), [1.0]), "weights is Ridge"),
         (lambda: lsat.Times(lsat.LogWeights(), [1.0, 0.0]), r"Times: counts\[1\] is 0"),

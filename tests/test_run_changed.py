@@ -121,9 +121,10 @@ def test_a_changed_recipe_restarts_the_step_rule_from_the_present_point():
         run.change(other.replace(hyper_penalties={"data_weights.log_wieght": lsat.Frozen()}))
 
 
-def test_a_temperature_is_switched_on_and_off_in_the_middle_of_a_run(tmp_path):
+@pytest.mark.parametrize("loss", [lsat.CrossEntropy(), None], ids=repr)
+def test_a_temperature_is_switched_on_and_off_in_the_middle_of_a_run(loss, tmp_path):
     method = lsat.ProximalGradient(step=5.0, tolerance=0.0, max_iterations=12)
-    off = lsat.Recipe(loss=lsat.CrossEntropy(), method=method)
+    off = lsat.Recipe(loss=loss, method=method)
     on = off.replace(loss=lsat.CrossEntropy(temperature=True))
     name, data = "loss.log_temperature", lsat.datasets.digits()
     run = lsat.Run(off, data)

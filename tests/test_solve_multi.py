@@ -126,6 +126,7 @@ def test_undetermined_columns_are_named(solver):
         (lambda A, B: [(A, B, float("nan"))], "weight of term 0 is nan"),
         (lambda A, B: 3, "terms is of type int: expected a list of"),
         (lambda A, B: [3], r"Term 0 is of type int: expected \(A, B, weight\)"),
+        (lambda A, B: [(A, B, "2")], "weight of term 0 is '2': expected a real number"),
         (lambda A, B: [(A, B, None)], "weight of term 0 is None: expected a real number"),
         (lambda A, B: [(A, B, 1.0), (A, B, 1j)], "weight of term 1 is 1j: expected a real number"),
         (lambda A, B: [(A, B, torch.tensor(1j))], "weight of term 0 is tensor.*: expected a real number"),

@@ -134,7 +134,7 @@ def test_a_number_is_held_just_where_a_run_would_refuse_it(recipe: lsat.Recipe) 
         other = set_knob(
             recipe, knob.path, 1.0 - knob.value if knob.switch else 3.0 if knob.whole else knob.value / 1.1
         )
-        assert takes_up(recipe, other) != bool(knob.held), knob.path
+        assert takes_up(recipe, other, "classification") != bool(knob.held), knob.path
 
 
 def test_a_value_beyond_the_usual_range_widens_the_slider() -> None:

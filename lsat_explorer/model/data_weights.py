@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -65,8 +65,8 @@ class LogWeights(DataWeights):
 def _plain(values: Any, name: str) -> tuple[Any, ...]:
     """Return the entries of any sequence as Python numbers and strings."""
     items = values.tolist() if isinstance(values, np.ndarray | Tensor) else values
-    if isinstance(items, str) or not isinstance(items, Iterable):
-        raise ValueError(f"{name} is {values!r}: expected one entry for each training row.")
+    if isinstance(items, str | Set | Mapping) or not isinstance(items, Iterable):
+        raise ValueError(f"{name} is {values!r}: expected one entry for each training row, in their order.")
     plain = tuple(item.item() if isinstance(item, np.generic) else item for item in items)
     if not plain:
         raise ValueError(f"{name} is empty: expected one entry for each training row.")

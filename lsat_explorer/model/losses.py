@@ -12,7 +12,17 @@ from torch import Tensor
 from .piece import Omega, Piece, flag, number, register, tensor
 from .registered import Registered
 
-__all__ = ["Bisquare", "CrossEntropy", "CustomLoss", "Huber", "Loss", "SquaredError", "misclassified", "register_loss"]
+__all__ = [
+    "Bisquare",
+    "CrossEntropy",
+    "CustomLoss",
+    "Huber",
+    "Loss",
+    "SquaredError",
+    "misclassified",
+    "register_loss",
+    "usual_loss",
+]
 
 
 class Loss(Piece, ABC):
@@ -193,6 +203,11 @@ class CrossEntropy(Loss):
             own = {"log_temperature": (slopes * scores).sum()}
             slopes *= omega["log_temperature"].exp()
         return loss, slopes, own
+
+
+def usual_loss(task: str) -> Loss:
+    """Return the loss of a recipe that names none: that of classes, or that of numbers."""
+    return CrossEntropy() if task == "classification" else SquaredError()
 
 
 _LOSSES: Registered[Callable[[Tensor, Tensor], Tensor]] = Registered("loss", "register_loss")

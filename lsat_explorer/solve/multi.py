@@ -162,6 +162,8 @@ def _check(terms: list[tuple[Any, Tensor, Tensor | float]], solver: Any) -> None
 
 
 def _check_weight(weight: Any, number: int) -> None:
+    if isinstance(weight, str):
+        raise ValueError(f"The weight of term {number} is {weight!r}: expected a real number, 0 or more.")
     if isinstance(weight, Tensor) and weight.numel() != 1:
         raise ValueError(f"The weight of term {number} has shape {tuple(weight.shape)}: expected one element.")
     try:

@@ -18,7 +18,7 @@ from ..engines.room import room
 from ..engines.row_sums import RowSums
 from ..model.choices import Fit
 from ..model.hyper_penalties import Frozen, HyperPenalty
-from ..model.losses import CrossEntropy, SquaredError
+from ..model.losses import usual_loss
 from ..model.piece import Omega, prefixed, within
 from ..model.prepared import Prepared
 from ..model.recipe import Recipe
@@ -72,7 +72,7 @@ class Problem:
     ) -> None:
         self.recipe, self.data, self._check, self._precise = recipe, data, check, False
         self.device = resolve_device(recipe.device)
-        self.loss = recipe.loss or (CrossEntropy() if data.task == "classification" else SquaredError())
+        self.loss = recipe.loss or usual_loss(data.task)
         if self.loss.classifies and data.task != "classification":
             raise ValueError(f'{self.loss!r} needs classes: task="classification", not {data.task}; or SquaredError().')
         self.criterion = recipe.criterion
@@ -196,10 +196,10 @@ class Problem:
 
     def sharing(self, recipe: Recipe) -> Problem | None:
         """Return the problem of a recipe on the same rows, None where it needs others; refuse names that ω lacks."""
-        if not takes_up(self.recipe, recipe):
+        if not takes_up(self.recipe, recipe, self.data.task):
             return None
         other = copy(self)
-        other.recipe, other.loss = recipe, recipe.loss or self.loss
+        other.recipe, other.loss = recipe, recipe.loss or usual_loss(self.data.task)
         other.criterion.check(other.loss, recipe.data_weights is not None)
         other._start = other._starting_values()
         other.hyper_penalties = other._complete(recipe)

@@ -192,6 +192,10 @@ class _Record(Run):
         """Refuse: there are no rows."""
         raise ValueError(_WITHOUT)
 
+    def change(self, recipe: Recipe) -> None:
+        """Refuse: there are no rows."""
+        raise ValueError(_WITHOUT)
+
     def branch(self, number: int, recipe: Recipe | None = None) -> Run:
         """Refuse: there are no rows."""
         raise ValueError(_WITHOUT)

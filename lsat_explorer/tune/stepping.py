@@ -272,7 +272,7 @@ class Stepping:
         ValueError
             When it is no recipe, or anything else differs: that is another run.
         """
-        refuse_other_pieces(self.recipe, recipe, "change()")
+        refuse_other_pieces(self.recipe, recipe, self.data.task, "change()")
         if self.problem is not None:
             self.problem.sharing(recipe)  # refuses it here, and prepares nothing
         self.wanted = recipe

@@ -65,7 +65,7 @@ def standing(worker: Worker, activity: Activity, wanted: Recipe) -> str:
     """
     said = _standing(worker, activity)
     run: Any = worker.run
-    if activity in (Activity.RUNNING, Activity.PAUSED) and not takes_up(run.recipe, wanted):
+    if activity in (Activity.RUNNING, Activity.PAUSED) and not takes_up(run.recipe, wanted, run.data.task):
         return f"{said} Restart to use the changed recipe."
     changed = activity is Activity.ENDED and wanted != run.recipe
     return f"{said} Restart to use the changed settings." if changed else said

@@ -110,7 +110,7 @@ class Steered:
         if not isinstance(recipe, Recipe):
             raise ValueError(f"The recipe is {recipe!r}, expected a Recipe: give lsat.Recipe(…).")
         run = self.run
-        planned = not takes_up(run.recipe, recipe)
+        planned = not takes_up(run.recipe, recipe, run.data.task)
         if planned and not run.iterates and not self._serving().alive:
             self._turn_to(type(run)(recipe, run.data))
         else:
