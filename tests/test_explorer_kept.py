@@ -149,6 +149,10 @@ def test_in_a_folder_that_is_read_only_a_message_says_so_and_all_else_goes_on(da
 def test_a_tuner_says_below_its_runs_that_its_run_cannot_be_kept(data):
     with tempfile.TemporaryDirectory() as name:
         Path(name).chmod(0o555)
+        other = LiveTuner(lsat.Run(RECIPE, data))
+        other.start()
+        other.wait(60)
+        other.close()  # all modules are loaded: nobody may read those of root's Python
         tuner = LiveTuner(lsat.Run(RECIPE, data, checkpoint=name))
         with nobody():
             tuner.start()
