@@ -79,3 +79,9 @@ def test_names_that_look_like_marks_stay_text(diabetes):
     model = make_pipeline(Shout(), lsat.TunedLeastSquaresRegressor()).fit(X, y)
     assert model[-1].feature_names_in_[0] == "<b>0</b>"
     assert "<b>0</b>" not in model._repr_html_() + model[-1]._repr_html_()
+
+
+def test_what_is_no_recipe_is_shown_as_the_parameter_that_it_is():
+    page = lsat.TunedLeastSquaresRegressor(lsat.Ridge())._repr_html_()
+    assert "Ridge()" in page
+    assert "lsat-estimator" not in page

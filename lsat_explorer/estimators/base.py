@@ -212,7 +212,7 @@ class TunedLeastSquares(BaseEstimator):
         """Return scikit-learn's diagram, and once fitted the recipe and the curves of the run."""
         diagram: str = super()._html_repr()
         recipe = getattr(self, "recipe_", self.recipe)
-        return diagram + (below_the_diagram(recipe, getattr(self, "run_", None)) if recipe is not None else "")
+        return diagram + (below_the_diagram(recipe, getattr(self, "run_", None)) if isinstance(recipe, Recipe) else "")
 
     def __getstate__(self) -> dict[str, Any]:
         # Parameters, coefficients and prepared features; no rows, and no run with its thread and its curves.
