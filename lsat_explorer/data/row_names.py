@@ -42,7 +42,17 @@ def mask_told(given: Any) -> str:
 
 
 def row_names(X: Any, rows: int) -> np.ndarray:
-    """Return the user's name of each row (N,): the index of a frame or series, or 0 … N − 1."""
+    """Return the user's name of each row (N,): the index of a frame or series that names each once, or 0 … N − 1.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> row_names(pd.Series([0.5, 1.5], index=["a", "b"]), 2), row_names(pd.Series([0.5, 1.5], index=["a", "a"]), 2)
+    (array(['a', 'b'], dtype=object), array([0, 1]))
+    """
+    import pandas as pd
+
     index = getattr(X, "index", None)
     names = np.arange(rows) if index is None or callable(index) else np.asarray(index)
-    return names if len(names) == rows else np.arange(rows)
+    fit = len(names) == rows and not pd.isna(names).any() and pd.Index(names).is_unique
+    return names if fit else np.arange(rows)

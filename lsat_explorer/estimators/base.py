@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import fields, replace
 from typing import Any
 
@@ -14,7 +16,6 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from ..data.as_numbers import refuse_categories
 from ..data.data import Data
 from ..data.labels import Task
-from ..data.row_names import row_names
 from ..data.sparse_rows import check_entries, read_sparse
 from ..data.tables import check_finite, default_names
 from ..model.recipe import Recipe
@@ -100,7 +101,7 @@ class TunedLeastSquares(BaseEstimator):
 
     def _fit(
         self,
-        X: Any,
+        names: np.ndarray,
         y: Any,
         inputs: Any,
         targets: np.ndarray,
@@ -108,20 +109,20 @@ class TunedLeastSquares(BaseEstimator):
         classes: Any,
         target_names: tuple[str, ...] = (),
     ) -> None:
-        """Tune on rows that are read and have positive weights."""
+        """Tune on rows that are read, have positive weights and are called by these names (N,)."""
         rows = inputs.shape[0]
         task: Task = "regression" if classes is None else "classification"
         total = float(rows if weights is None else weights.sum())
         feature_names = tuple(map(str, getattr(self, "feature_names_in_", default_names(inputs.shape[1], None))))
-        check_entries(inputs, "X", row_names(X, rows), feature_names)
-        check_finite(targets, "y", row_names(X, rows), target_names)
+        check_entries(inputs, "X", names, feature_names)
+        check_finite(targets, "y", names, target_names)
         recipe, seed = self._chosen(usual_recipe(task, rows, self.validation, total))
         share = self.validation if self.validation is not None else SHARE
         data, train, validation = divided(
             inputs,
             targets,
             y,
-            row_names(X, rows),
+            names,
             classes=classes,
             feature_names=feature_names,
             target_names=target_names,
@@ -137,6 +138,18 @@ class TunedLeastSquares(BaseEstimator):
                 recipe = recipe.replace(regularizer=usual_regularizer(inputs[train], weights[train]))
             recipe = counted(recipe, data, weights[train], weights[validation])
         self._run(recipe, data, joins=weights is None)
+
+    @contextmanager
+    def _whole(self) -> Iterator[None]:
+        """Leave the estimator as it was where the fit inside does not end; of a first fit the run stays, to look at."""
+        before = dict(vars(self))
+        try:
+            yield
+        except BaseException:
+            if "model_" not in before and "run_" in vars(self):
+                before["run_"] = self.run_
+            self.__dict__ = before
+            raise
 
     def _run(self, recipe: Recipe, data: Data, joins: bool) -> None:
         """Run to the end; ``joins`` tells whether rows held out join the last fit."""
@@ -221,6 +234,9 @@ class TunedLeastSquares(BaseEstimator):
         if "model_" in state:
             state["model_"] = replace(state["model_"], data=None)
         return state
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return hasattr(self, "model_")
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

@@ -11,6 +11,7 @@ from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d
 
+from ..data.row_names import row_names
 from ..data.tables import shown
 from ..model.losses import CrossEntropy
 from ..model.recipe import Recipe
@@ -114,24 +115,27 @@ class TunedLeastSquaresClassifier(ClassifierMixin, TunedLeastSquares):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (N, d)
+            The index of a frame, where it names each row once, calls the rows in what is explained of the run; without
+            one they are called by their positions.
         y : array-like of shape (N,)
             Labels of any type.
         sample_weight : array-like of shape (N,), optional
             How often each row counts.
         """
-        inputs, labels = self._read_both(X, y)
-        labels = _plain(column_or_1d(labels, warn=True))
-        with explained(X, y, labels=True):
-            check_classification_targets(labels)
-        weights, rows = read_weights(sample_weight, inputs)
-        names = X.iloc[rows] if hasattr(X, "iloc") else X
-        self.classes_, codes = np.unique(labels[rows], return_inverse=True)
-        if len(self.classes_) < 2:
-            raise ValueError(
-                f"y has the one class {shown(self.classes_[0])}, expected at least two classes to tell apart."
-            )
-        targets = np.eye(len(self.classes_))[codes]
-        self._fit(names, labels[rows], inputs[rows], targets, weights, tuple(self.classes_.tolist()))
+        with self._whole():
+            inputs, labels = self._read_both(X, y)
+            labels = _plain(column_or_1d(labels, warn=True))
+            with explained(X, y, labels=True):
+                check_classification_targets(labels)
+            weights, rows = read_weights(sample_weight, inputs)
+            names = row_names(X, inputs.shape[0])[rows]
+            self.classes_, codes = np.unique(labels[rows], return_inverse=True)
+            if len(self.classes_) < 2:
+                raise ValueError(
+                    f"y has the one class {shown(self.classes_[0])}, expected at least two classes to tell apart."
+                )
+            targets = np.eye(len(self.classes_))[codes]
+            self._fit(names, labels[rows], inputs[rows], targets, weights, tuple(self.classes_.tolist()))
         return self
 
     def decision_function(self, X: Any) -> np.ndarray:

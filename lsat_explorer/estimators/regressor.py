@@ -8,6 +8,7 @@ import numpy as np
 from sklearn.base import RegressorMixin
 
 from ..data.foreign import output_names
+from ..data.row_names import row_names
 from .base import TunedLeastSquares, read_weights
 from .reading import readable
 
@@ -93,17 +94,20 @@ class TunedLeastSquaresRegressor(RegressorMixin, TunedLeastSquares):
         Parameters
         ----------
         X : array-like or sparse matrix of shape (N, d)
+            The index of a frame, where it names each row once, calls the rows in what is explained of the run; without
+            one they are called by their positions.
         y : array-like of shape (N,) or (N, m)
             The names of a frame's columns, or a series', are kept in ``model_.target_names``.
         sample_weight : array-like of shape (N,), optional
             How often each row counts.
         """
-        inputs, outcome = self._read_both(X, y, multi_output=True, y_numeric=True)
-        weights, rows = read_weights(sample_weight, inputs)
-        names = X.iloc[rows] if hasattr(X, "iloc") else X
-        inputs, outcome = inputs[rows], outcome[rows]
-        self._one_output = outcome.ndim == 1
-        self._fit(names, outcome, inputs, outcome.reshape(len(outcome), -1), weights, None, output_names(y))
+        with self._whole():
+            inputs, outcome = self._read_both(X, y, multi_output=True, y_numeric=True)
+            weights, rows = read_weights(sample_weight, inputs)
+            names = row_names(X, inputs.shape[0])[rows]
+            inputs, outcome = inputs[rows], outcome[rows]
+            self._one_output = outcome.ndim == 1
+            self._fit(names, outcome, inputs, outcome.reshape(len(outcome), -1), weights, None, output_names(y))
         return self
 
     def score(self, X: Any, y: Any, sample_weight: Any = None) -> float:
