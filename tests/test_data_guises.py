@@ -106,6 +106,19 @@ def test_given_names_and_rows():
     assert of(X, Y).feature_names == ("x0", "x1", "x2")
 
 
+@pytest.mark.parametrize("names", [[1, "a"], ["a", "a\0"], [b"a", "a"], [2.5, "2.5"]])
+@pytest.mark.parametrize("kind", [list, tuple, pd.Series, lambda rows: pd.Index(rows, dtype=object)])
+def test_names_of_several_types_stay_what_they_are(kind, names):
+    rows = [*names, *(f"r{i}" for i in range(38))]
+    data = of(X, Y, rows=kind(rows))
+    assert {row for split in parts(data) for row in split.rows.tolist()} == set(rows)
+
+
+def test_pairs_are_no_names_of_rows():
+    with pytest.raises(ValueError, match=r"rows has shape \(40, 2\), expected \(40,\)"):
+        of(X, Y, rows=[("r", i) for i in range(40)])
+
+
 @pytest.mark.parametrize(
     ("train", "validation", "classes"),
     [

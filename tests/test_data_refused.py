@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
+import lsat_explorer as lsat
 from arrays import TARGETS, X, Y, final_of, of, parts, sentence
 from lsat_explorer.data import Data, Split
 
@@ -176,13 +177,22 @@ def test_labels_that_numpy_would_make_equal_are_two_classes(labels, kind):
     assert [y[row] for row in data.train.rows] == data.train.labels.tolist()
 
 
-def test_two_rows_without_a_name_are_not_told_apart():
-    index = [*map(float, range(38)), np.nan, np.nan]
-    for rows in (index, np.array(index, dtype=object), pd.Index(index)):
-        with pytest.raises(ValueError, match="rows of X names nan twice; make it unique"):
+@pytest.mark.parametrize("missing", [np.nan, None, pd.NA, pd.NaT, np.datetime64("NaT")])
+def test_a_row_without_a_name_is_refused_by_its_place(missing):
+    index = [f"r{i}" for i in range(39)]
+    index.insert(7, missing)
+    for rows in (index, np.array(index, dtype=object), pd.Index(index, dtype=object)):
+        with pytest.raises(ValueError, match=r"rows of X has .* at position 7, expected a name of each row"):
             Data.from_arrays(np.eye(40), [0, 1] * 20, rows=rows)
-    with pytest.raises(ValueError, match="the row index of X names nan twice"):
+    with pytest.raises(ValueError, match=r"the row index of X has .* at position 7"):
         Data.from_arrays(pd.DataFrame(np.eye(40), index=index), [0, 1] * 20)
+
+
+def test_a_row_without_a_name_in_a_file_is_refused_by_its_place(tmp_path):
+    path = tmp_path / "cases.csv"
+    path.write_text("case,age,ill\n" + "".join(f"{'' if i == 7 else f'r{i}'},{i},{i % 2}\n" for i in range(40)))
+    with pytest.raises(ValueError, match="rows of X has nan at position 7, expected a name of each row"):
+        lsat.datasets.from_csv(path, "ill", index="case", progress=False, cache=False)
 
 
 def test_data_checks_its_parts():

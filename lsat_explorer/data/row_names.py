@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["mask_told", "place_of", "row_names"]
+__all__ = ["mask_told", "place_of", "row_names", "untouched"]
 
 
 def place_of(value: Any, places: Mapping[Any, int]) -> int | None:
@@ -39,6 +39,23 @@ def mask_told(given: Any) -> str:
     if not isinstance(values, list | tuple) or not values or not all(isinstance(v, bool | np.bool_) for v in values):
         return ""
     return f"a mask of {len(values):,} true and false"
+
+
+def untouched(given: Any, values: np.ndarray) -> np.ndarray:
+    """Return what numpy read of a list, its very entries (N,) where numpy turned some into text or cut their ends off.
+
+    Examples
+    --------
+    >>> untouched([1, "a"], np.asarray([1, "a"]))
+    array([1, 'a'], dtype=object)
+    """
+    if not isinstance(given, list | tuple) or values.ndim != 1 or values.dtype.kind not in "US":
+        return values
+    if all(isinstance(entry, str | bytes) for entry in given) and values.tolist() == list(given):
+        return values
+    entries = np.empty(len(given), dtype=object)
+    entries[:] = given
+    return entries
 
 
 def row_names(X: Any, rows: int) -> np.ndarray:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,6 +11,7 @@ import torch
 
 from lsat_explorer.data.as_numbers import as_numbers, encoding, is_number, no_numbers, refuse_categories
 from lsat_explorer.data.foreign import collected, column_of, frame_of, index_of, is_time, output_names, rows_at
+from lsat_explorer.data.row_names import untouched
 
 __all__ = [
     "LARGEST",
@@ -254,11 +254,7 @@ def read_column(y: Any, what: str = "y") -> Column:
         When they are neither labels nor real numbers, or have another shape.
     """
     values, known = column_of(y) or ((frame_of(y) or (None, plain(y, what)))[1], None)
-    texts = isinstance(y, list | tuple) and values.dtype.kind in "US"
-    if texts and not (all(isinstance(label, str | bytes) for label in y) and values.tolist() == list(y)):
-        # numpy would turn the labels 1 and None beside 'a' into text, and cut the end off 'a\0'
-        values = np.empty(len(y), dtype=object)
-        values[:] = y
+    values = untouched(y, values)
     if values.ndim == 2 and values.shape[1] == 1:
         values = values[:, 0]
     if values.ndim not in (1, 2) or (values.ndim == 2 and not values.shape[1]):
@@ -272,6 +268,8 @@ def read_column(y: Any, what: str = "y") -> Column:
 
 def _read_rows(rows: Any, X: Any, y: Any, count: int, prefix: str) -> np.ndarray:
     """Return the user's name of each row (N,): given, the index of a frame or series, or 0..N-1."""
+    import pandas as pd
+
     indexes = [index for index in map(index_of, (X, y)) if index is not None]
     if len(indexes) == 2 and not indexes[0].equals(indexes[1]):
         raise ValueError(
@@ -279,7 +277,8 @@ def _read_rows(rows: Any, X: Any, y: Any, count: int, prefix: str) -> np.ndarray
             f"pass y.loc[X.index], or y.to_numpy() if they already stand in the same order"
         )
     if rows is not None:
-        names, source = np.asarray(rows.to_numpy() if hasattr(rows, "to_numpy") else rows), "rows"
+        names = untouched(rows, np.asarray(rows.to_numpy() if hasattr(rows, "to_numpy") else rows))
+        source = "rows"
     elif indexes:
         names, source = np.asarray(indexes[0].to_numpy()), "the row index"
     else:
@@ -288,12 +287,13 @@ def _read_rows(rows: Any, X: Any, y: Any, count: int, prefix: str) -> np.ndarray
         names = names.astype("datetime64[us]")  # as plain values, times in nanoseconds would be whole numbers
     if names.shape != (count,):
         raise ValueError(f"{source} has shape {names.shape}, expected ({count},); name each row of X once")
-    seen = set()
-    for name in names.tolist():
-        name = math.nan if isinstance(name, float) and math.isnan(name) else name  # one that is the same as itself
-        if name in seen:
-            raise ValueError(
-                f"{source} of {prefix}X names {shown(name)} twice; make it unique, for instance by reset_index"
-            )
-        seen.add(name)
+    if (missing := pd.isna(names)).any():
+        place = int(np.argmax(missing))
+        raise ValueError(
+            f"{source} of {prefix}X has {shown(names[place])} at position {place}, expected a name of each row; fill "
+            f"it in, or number the rows instead"
+        )
+    if (twice := pd.Series(names).duplicated()).any():
+        name = shown(names[int(np.argmax(twice))])
+        raise ValueError(f"{source} of {prefix}X names {name} twice; make it unique, for instance by reset_index")
     return names
