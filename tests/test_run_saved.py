@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pandas
 import pytest
@@ -39,6 +41,13 @@ def test_a_saved_run_goes_on_with_its_own_data_only(tmp_path):
     with pytest.raises(ValueError, match="was run on other data"):
         lsat.Run.load(tmp_path / "run", make_data(seed=1))
     again = lsat.Run.load(tmp_path / "run", make_data())
+    assert again.test().error == run.test().error
+
+
+def test_rows_under_another_name_are_the_data_of_a_saved_run(tmp_path):
+    run = lsat.tune(lsat.Recipe(method=QUICK), make_data(), progress=False)
+    run.save(tmp_path / "run")
+    again = lsat.Run.load(tmp_path / "run", replace(make_data(), name="another name"))
     assert again.test().error == run.test().error
 
 

@@ -122,7 +122,7 @@ def load_run(folder: Path, data: Data | None) -> Run:
     model = _read(folder, "model.safetensors", FittedModel.load)
     if data is not None:
         rows = dict(said.get("data") or {})
-        if rows.get("name") != repr(data) or not is_of(rows, data, recipe):
+        if not is_of(rows, data, recipe):
             raise ValueError(f"{folder} was run on {other_data(rows, data)}")
     run = Run(recipe, data) if data is not None else _Record(recipe, said, model)
     run.start = _read(folder, START, lambda path: read_tensors(path)[1]) if in_force(folder, START).is_file() else None
