@@ -64,6 +64,15 @@ def test_a_history_without_a_column_is_refused_by_name() -> None:
         curves({**history(3).to_dict("list"), "loss": [1.0, 2.0]})
 
 
+@pytest.mark.parametrize("given", [None, np.zeros((3, 4)), lsat.Run(lsat.Recipe(), lsat.datasets.digits())], ids=type)
+def test_what_is_no_table_is_refused_in_place_of_a_history(given: Any) -> None:
+    sentence = rf"history is a {type(given).__name__}, expected a table: pass run\.history\(\)\."
+    figure = plots.run_plotly(history(3))
+    for draw in (plots.run_figure, plots.run_plotly, lambda found: plots.update_run(figure, found)):
+        with pytest.raises(ValueError, match=sentence):
+            draw(given)
+
+
 def test_the_still_figure_says_the_present_values() -> None:
     texts = texts_of(plots.run_figure(history(60), tolerance=1e-4))
     assert {"Validation loss", "Step size t", "Stopping residual", "rejected", "tolerance dashed"} <= set(texts)

@@ -85,6 +85,8 @@ def test_a_run_or_a_model_in_the_place_of_numbers_is_refused() -> None:
     for draw in (plots.weights_figure, plots.weights_plotly):
         with pytest.raises(ValueError, match=r"weights is a object, .* such as run.weights\(\)"):
             draw(object())
+        with pytest.raises(ValueError, match="weights is a NoneType, expected an array of numbers"):
+            draw(None)
     for draw in (plots.theta_figure, plots.theta_plotly):
         with pytest.raises(ValueError, match=r"theta is a object, .* such as model.theta.cpu\(\)"):
             draw(object(), (4, 3))

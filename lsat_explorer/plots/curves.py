@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -86,9 +87,11 @@ def curves(history: Any) -> Curves:
     Raises
     ------
     ValueError
-        If a column is missing or its length differs from the others.
+        If it is no table, a column is missing or its length differs from the others.
     """
-    columns = [str(name) for name in (history.keys() if hasattr(history, "keys") else ())]
+    if not hasattr(history, "keys"):
+        raise ValueError(f"history is a {type(history).__name__}, expected a table: pass run.history().")
+    columns = list(map(str, history.keys()))
     if not columns:
         nothing = Curve(np.empty(0), np.empty(0))
         return Curves(nothing, nothing, nothing, nothing, np.empty(0), -1)
@@ -202,11 +205,11 @@ def floats(values: ArrayLike, name: str, such_as: str) -> Floats:
     Traceback (most recent call last):
     ValueError: weights is a str, expected an array of numbers: pass one, such as run.weights().
     """
-    try:
-        return np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError):
-        got = f"{name} is a {type(values).__name__}"
-        raise ValueError(f"{got}, expected an array of numbers: pass one, such as {such_as}.") from None
+    with suppress(TypeError, ValueError):
+        if values is not None:  # numpy makes NaN of it
+            return np.asarray(values, dtype=np.float64)
+    got = f"{name} is a {type(values).__name__}"
+    raise ValueError(f"{got}, expected an array of numbers: pass one, such as {such_as}.")
 
 
 def weight_bins(weights: ArrayLike, bins: int = 40) -> tuple[Floats, NDArray[np.int64]]:
