@@ -102,3 +102,9 @@ def test_images_that_do_not_fit_are_named(pictures, tmp_path):
     Image.fromarray(np.zeros((4, 5), np.uint8)).save(tmp_path / "one/a/0.png")
     with pytest.raises(ValueError, match="one has images in the folder 'a' alone"):
         datasets.from_folder(tmp_path / "one")
+
+
+@pytest.mark.parametrize("colour", ["grey", 1, np.True_], ids=repr)
+def test_what_is_no_choice_between_grey_and_colour_is_refused(colour, pictures):
+    with pytest.raises(ValueError, match=r"colour is .*, expected True, False or None; pass False for grey levels"):
+        datasets.from_folder(pictures[0], colour=colour, progress=False)

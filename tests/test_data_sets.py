@@ -156,6 +156,7 @@ def test_a_missing_file_is_named_with_the_command_that_fetches_it(small, name):
         ({"size": 100, "final": True}, "final is True,"),
         ({"size": 100, "final": None}, "final is None,"),
         ({"size": 100, "scale": "std"}, "scale is 'std', expected one of 'raw', 'unit', 'standard'"),
+        ({"size": 100, "deskew": "no"}, "deskew is 'no', expected True or False"),
     ],
 )
 def test_mnist_refuses_wrong_options(small, options, message):

@@ -20,7 +20,7 @@ from lsat_explorer.data.images import PixelScale
 from lsat_explorer.data.images import deskew as straighten
 from lsat_explorer.data.partition import check_seed
 from lsat_explorer.data.split import make_splits
-from lsat_explorer.data.tables import Column, Table, default_names
+from lsat_explorer.data.tables import Column, Table, default_names, shown
 
 __all__ = [
     "MNIST_FILES",
@@ -135,6 +135,8 @@ def mnist(
         raise ValueError(
             f"scale is {scale!r}, expected one of {', '.join(map(repr, get_args(Scale)))}; pass one of these"
         )
+    if not isinstance(deskew, bool):
+        raise ValueError(f"deskew is {shown(deskew)}, expected True or False; pass True to set images upright")
     check_seed(seed)
     images, labels, test_images, test_labels = _mnist_files(_mnist_folder(folder))
     train, valid = _paper_division(len(images), size, validation, seed)

@@ -19,6 +19,7 @@ from lsat_explorer.data.data import Data
 from lsat_explorer.data.division import Division
 from lsat_explorer.data.frames import Rows
 from lsat_explorer.data.images import PixelScale
+from lsat_explorer.data.tables import shown
 
 __all__ = ["from_folder"]
 
@@ -66,8 +67,8 @@ def from_folder(
     FileNotFoundError
         When there is no such folder.
     ValueError
-        For fewer than two folders of images, a file that is no image, and images of different sizes; the sentence
-        names the file.
+        For another ``colour``, fewer than two folders of images, a file that is no image, and images of different
+        sizes; the sentence names the file.
 
     Examples
     --------
@@ -84,6 +85,10 @@ def from_folder(
     >>> from_folder(root, name="squares", progress=False, cache=False)
     Data(squares: 10 training, 6 validation, 4 test rows, 12 features, 2 classes)
     """
+    if not isinstance(colour, bool | None):
+        raise ValueError(
+            f"colour is {shown(colour)}, expected True, False or None; pass False for grey levels, True for colours"
+        )
     root = Path(path).expanduser()
     files = _files(root)
 
