@@ -16,7 +16,16 @@ from lsat_explorer.data.tables import shown
 if TYPE_CHECKING:
     import pandas as pd
 
-__all__ = ["Rows", "check_columns", "names_in", "other_separator", "rows_of_frame", "target_names", "targets_of"]
+__all__ = [
+    "Rows",
+    "check_columns",
+    "names_in",
+    "other_separator",
+    "plain_names",
+    "rows_of_frame",
+    "target_names",
+    "targets_of",
+]
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,7 +84,7 @@ def target_names(target: Any) -> list[str]:
 
 
 def names_in(names: Any, option: str) -> list[str]:
-    """Return one name, or several, as a list.
+    """Return one name, or several, as a list; those of a set in sorted order.
 
     Raises
     ------
@@ -84,7 +93,25 @@ def names_in(names: Any, option: str) -> list[str]:
     """
     if not isinstance(names, str | Iterable):
         raise ValueError(f"{option} is {shown(names)}, expected the name of a column, or several; pass names")
-    return [names] if isinstance(names, str) else [str(name) for name in names]
+    told = [str(name) for name in ([names] if isinstance(names, str) else names)]
+    return sorted(told) if isinstance(names, set | frozenset) else told
+
+
+def plain_names(names: Any, option: str) -> str | Sequence[str]:
+    """Return one name as text, several as a list of it and none as (): as a call and the cache write them.
+
+    Raises
+    ------
+    ValueError
+        When they are neither.
+
+    Examples
+    --------
+    >>> plain_names({"b", "a"}, "drop"), plain_names(np.array(["a"]), "drop"), plain_names("a", "drop")
+    (['a', 'b'], ['a'], 'a')
+    """
+    told = names_in(names, option)
+    return told[0] if isinstance(names, str) else told or ()
 
 
 def check_columns(names: Sequence[str], columns: Sequence[str], where: str, option: str) -> None:

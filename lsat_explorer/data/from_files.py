@@ -15,7 +15,7 @@ from lsat_explorer.data.calls import call_of
 from lsat_explorer.data.data import Data
 from lsat_explorer.data.division import Division
 from lsat_explorer.data.file_kinds import PARQUET, kind_of
-from lsat_explorer.data.frames import check_columns, names_in, rows_of_frame
+from lsat_explorer.data.frames import check_columns, names_in, plain_names, rows_of_frame
 from lsat_explorer.data.long_lines import refuse_long_lines
 from lsat_explorer.data.packed import lines_of
 from lsat_explorer.data.parquet import batches, frame_of, parquet_files, refuse_bomb
@@ -106,11 +106,11 @@ def from_csv(
         raise ValueError(f"{file} is a folder, expected a CSV file; give the path of one file in it")
 
     between = separator_of(file, separator)
+    options = _columns(target, index, drop, categories)
 
     def read() -> pd.DataFrame:
-        return _read_csv(file, between, decimal, progress, names_in(categories, "categories"))
+        return _read_csv(file, between, decimal, progress, names_in(options["categories"], "categories"))
 
-    options = {"target": target, "index": index, "drop": drop, "categories": categories}
     source = call_of(from_csv, path=os.fspath(path), **options, separator=separator, decimal=decimal, **division)
     return _divided(file, [file], read, {"csv": [between, decimal, _READING], **options}, cache, division, source)
 
@@ -156,7 +156,7 @@ def from_parquet(
     def read() -> pd.DataFrame:
         return _read_parquet(parts, progress)
 
-    options = {"target": target, "index": index, "drop": drop, "categories": categories}
+    options = _columns(target, index, drop, categories)
     source = call_of(from_parquet, path=os.fspath(path), **options, **division)
     return _divided(file, [path for path, _ in parts], read, {"parquet": True, **options}, cache, division, source)
 
@@ -203,6 +203,11 @@ def frame_in(
         check_columns(named, list(frame.columns), file.name, option)
     frame = frame.drop(columns=dropped)
     return frame if index is None else frame.set_index(index)
+
+
+def _columns(target: Any, index: str | None, drop: Any, categories: Any) -> dict[str, Any]:
+    named = {"drop": plain_names(drop, "drop"), "categories": plain_names(categories, "categories")}
+    return {"target": plain_names(target, "target"), "index": index, **named}
 
 
 def _existing(path: str | os.PathLike[str]) -> Path:

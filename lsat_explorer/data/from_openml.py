@@ -13,7 +13,7 @@ from lsat_explorer.data.cache import cache_folder
 from lsat_explorer.data.calls import call_of
 from lsat_explorer.data.data import Data
 from lsat_explorer.data.division import Division
-from lsat_explorer.data.frames import rows_of_frame
+from lsat_explorer.data.frames import plain_names, rows_of_frame
 
 __all__ = ["from_openml"]
 
@@ -62,6 +62,9 @@ def from_openml(
     """
     from sklearn.datasets import fetch_openml
 
+    target = None if target is None else plain_names(target, "target")
+    how: dict[str, Any] = {"index": index}
+    how |= {"drop": plain_names(drop, "drop"), "categories": plain_names(categories, "categories")}
     folder = cache_folder() / "openml"
     where: dict[str, Any] = {"data_id": dataset}
     if not isinstance(dataset, int):
@@ -79,7 +82,6 @@ def from_openml(
     wanted = target if target is not None else list(bunch.target_names or ())
     if not wanted:
         raise ValueError(f"{dataset} of OpenML names no target; give the name of its column: target=")
-    how: dict[str, Any] = {"index": index, "drop": drop, "categories": categories}
     table = rows_of_frame(bunch.frame, str(dataset), target=wanted, **how)
     source = call_of(from_openml, dataset=dataset, version=version, target=target, **how, **division)
     named: Any = {"name": str(dataset), **division}
