@@ -13,7 +13,7 @@ import numpy as np
 from tqdm import tqdm
 
 from lsat_explorer.commands.errors import FAILURE, CommandError, user_input
-from lsat_explorer.commands.folders import new_folder
+from lsat_explorer.commands.folders import new_folder, path_of
 from lsat_explorer.commands.output import say, shows_progress
 from lsat_explorer.data import write_idx
 from lsat_explorer.data.arriving import arriving
@@ -33,7 +33,7 @@ DIGESTS = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lsat-explorer data`."""
     parser.add_argument("name", choices=["mnist"], help="the data set")
-    parser.add_argument("folder", type=Path, metavar="DIR", help="where the files go")
+    parser.add_argument("folder", type=path_of, metavar="DIR", help="where the files go")
 
 
 def run(args: argparse.Namespace) -> int:

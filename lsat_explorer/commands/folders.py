@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from lsat_explorer.commands.errors import user_input
+
+
+def path_of(text: str) -> Path:
+    """Return the path of an argument, ``~`` as the home, which a shell leaves as it is in ``--out=~/runs``.
+
+    Raises
+    ------
+    ArgumentTypeError
+        When it begins with the home of somebody who is not known.
+    """
+    try:
+        return Path(text).expanduser()
+    except RuntimeError:
+        told = f"it is {text!r}, expected a path, and there is no such home; write ./{text} for what is called so"
+        raise argparse.ArgumentTypeError(told) from None
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import lsat_explorer
 from lsat_explorer.commands.errors import FAILURE, CommandError, user_input
+from lsat_explorer.commands.folders import path_of
 
 SUMMARY = "open the notebooks in JupyterLab"
 FIRST_NOTEBOOK = "01_first_look.ipynb"
@@ -25,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options of `lsat-explorer lab`."""
     parser.add_argument(
         "--folder",
-        type=Path,
+        type=path_of,
         default=Path("lsat_notebooks"),
         help="where your copy of the notebooks lies (default: ./lsat_notebooks); what you changed there is kept",
     )

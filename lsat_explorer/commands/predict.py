@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pandas as pd
 
 import lsat_explorer as lsat
 from lsat_explorer.commands.errors import user_input
+from lsat_explorer.commands.folders import path_of
 from lsat_explorer.commands.output import say, shows_progress, to_output
 from lsat_explorer.commands.source import add_table_arguments, refuse_csv_options, told_as_options
 from lsat_explorer.data.by_name import coded_columns
@@ -24,11 +26,11 @@ SUMMARY = "predict the rows of a table with a saved model"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lsat-explorer predict`."""
     saved = "a folder that `tune --out` or `Run.save` wrote, or the file of a model"
-    parser.add_argument("model", type=Path, metavar="RUN|MODEL", help=saved)
+    parser.add_argument("model", type=path_of, metavar="RUN|MODEL", help=saved)
     told = "the table, CSV or Parquet, with the columns that the model was tuned on"
-    parser.add_argument("--data", required=True, metavar="FILE", help=told)
+    parser.add_argument("--data", required=True, type=os.path.expanduser, metavar="FILE", help=told)
     add_table_arguments(parser)
-    parser.add_argument("--out", type=Path, metavar="FILE.csv", help="the file to write (default: standard output)")
+    parser.add_argument("--out", type=path_of, metavar="FILE.csv", help="the file to write (default: standard output)")
     parser.add_argument("--overwrite", action="store_true", help="replace the file that --out names")
 
 

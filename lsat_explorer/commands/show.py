@@ -7,6 +7,7 @@ from pathlib import Path
 
 import lsat_explorer as lsat
 from lsat_explorer.commands.errors import CommandError, user_input
+from lsat_explorer.commands.folders import path_of
 from lsat_explorer.commands.output import say
 from lsat_explorer.commands.source import add_data_arguments, load_data
 from lsat_explorer.commands.summary import CURVES, summary
@@ -16,8 +17,8 @@ SUMMARY = "print what a saved run came to"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lsat-explorer show`."""
-    parser.add_argument("saved", type=Path, metavar="RUN", help="a folder that `tune --out` or `Run.save` wrote")
-    parser.add_argument("--html", type=Path, metavar="FILE", help="write a page with all that there is to see, too")
+    parser.add_argument("saved", type=path_of, metavar="RUN", help="a folder that `tune --out` or `Run.save` wrote")
+    parser.add_argument("--html", type=path_of, metavar="FILE", help="write a page with all that there is to see, too")
     add_data_arguments(parser, required=False, why="; with them the page shows the rows that weigh least and most")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import os
 import re
 import shlex
 from collections.abc import Iterator
@@ -11,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, get_args
 
+from lsat_explorer.commands.folders import path_of
 from lsat_explorer.commands.output import shows_progress
 from lsat_explorer.data import Data, datasets
 from lsat_explorer.data.missing import Missing
@@ -26,7 +28,7 @@ TABLE_ONLY = ("index", "drop", "categories", "missing", *CSV_ONLY)
 def add_data_arguments(parser: argparse.ArgumentParser, *, required: bool = True, why: str = "") -> None:
     """Declare `--data` and what goes with it; ``why`` says what it is for where it may be left out."""
     told = f"scikit-learn's digits, a folder of MNIST's IDX files, Parquet (a file, or a folder of them), or CSV{why}"
-    parser.add_argument("--data", required=required, metavar="digits|DIR|FILE", help=told)
+    parser.add_argument("--data", type=os.path.expanduser, required=required, metavar="digits|DIR|FILE", help=told)
     parser.add_argument("--seed", type=int, default=0, help="the split into training, validation and test (default: 0)")
     group = parser.add_argument_group("options of a folder of MNIST")
     group.add_argument("--size", type=int, help="training and validation rows together (default: 50000)")
@@ -42,9 +44,9 @@ def add_data_arguments(parser: argparse.ArgumentParser, *, required: bool = True
     group = parser.add_argument_group(
         "options of Parquet, whose rows --data are to train, where none of those is given"
     )
-    group.add_argument("--validation", type=Path, metavar="PATH", help="Parquet with the rows to validate")
-    group.add_argument("--test", type=Path, metavar="PATH", help="Parquet with the rows to test (default: none)")
-    group.add_argument("--folder", type=Path, help="where rows are copied to, seen by all workers of dask")
+    group.add_argument("--validation", type=path_of, metavar="PATH", help="Parquet with the rows to validate")
+    group.add_argument("--test", type=path_of, metavar="PATH", help="Parquet with the rows to test (default: none)")
+    group.add_argument("--folder", type=path_of, help="where rows are copied to, seen by all workers of dask")
 
 
 def add_table_arguments(group: argparse._ActionsContainer) -> None:

@@ -17,7 +17,7 @@ from tqdm import tqdm
 
 import lsat_explorer as lsat
 from lsat_explorer.commands.errors import FAILURE, INTERRUPTED, CommandError, user_input
-from lsat_explorer.commands.folders import new_folder
+from lsat_explorer.commands.folders import new_folder, path_of
 from lsat_explorer.commands.output import say, shows_progress
 from lsat_explorer.commands.source import add_data_arguments, load_data
 from lsat_explorer.commands.summary import CURVES, summary, write_curves
@@ -40,16 +40,16 @@ GOES_ON = {lsat.Status.READY, lsat.Status.BROKEN_OFF, lsat.Status.STOPPED_BY_USE
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the arguments of `lsat-explorer tune`."""
     recipe = "what `Recipe.to_json()` wrote; left out with --resume"
-    parser.add_argument("recipe", type=Path, nargs="?", metavar="RECIPE.json", help=recipe)
+    parser.add_argument("recipe", type=path_of, nargs="?", metavar="RECIPE.json", help=recipe)
     add_data_arguments(parser)
     engines = "where features are held, in place of what the recipe says: in memory, a chunk of rows at a time, or dask"
     parser.add_argument("--engine", choices=lsat.Recipe.engines, help=engines)
     scheduler = "of --engine dask (default: one that is started here, with a worker a core)"
     parser.add_argument("--scheduler", metavar="ADDRESS", help=scheduler)
     kept = "the folder to write; the run is kept there as it goes on"
-    parser.add_argument("--out", type=Path, metavar="RUN", help=f"{kept} (default: that of --resume)")
+    parser.add_argument("--out", type=path_of, metavar="RUN", help=f"{kept} (default: that of --resume)")
     goes_on = "go on, on the same --data, with a run that was broken off, as if it had not been, or that was stopped"
-    parser.add_argument("--resume", type=Path, metavar="RUN", help=goes_on)
+    parser.add_argument("--resume", type=path_of, metavar="RUN", help=goes_on)
     parser.add_argument("--overwrite", action="store_true", help="replace the run that --out holds already")
     look = "print the loss and error of the test rows when the run has ended; the run counts the look"
     parser.add_argument("--look", action="store_true", help=look)

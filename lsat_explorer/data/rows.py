@@ -141,7 +141,7 @@ class _Pass:
 def _new_file(folder: str | Path | None) -> Iterator[tuple[Path, BinaryIO, Held | None]]:
     """Make a file to write to, held until it is taken away, which happens here where that fails."""
     try:
-        handle, name = tempfile.mkstemp(".rows", "lsat-", folder)
+        handle, name = tempfile.mkstemp(".rows", "lsat-", None if folder is None else Path(folder).expanduser())
     except OSError as error:
         raise ValueError(f"folder {folder} takes no file ({error.strerror}); give a folder to write to") from None
     path = Path(name)

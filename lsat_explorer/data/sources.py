@@ -50,7 +50,7 @@ def as_source(given: Any, target: str | Sequence[str] | None, word: str) -> Sour
         When they are none of the kinds that there are, or a file of them is not whole.
     """
     if isinstance(given, str | Path):
-        return _parquet(Path(given), target, word)
+        return _parquet(Path(given).expanduser(), target, word)
     if is_dask(given):
         return Partitions.of_table(given, target, word)
     if target is not None:
@@ -129,7 +129,7 @@ def _npy(path: str | Path, what: str) -> Any:
     try:
         with warnings.catch_warnings():
             warnings.filterwarnings("ignore", "Reading `.np", UserWarning)  # of Python 2, whose header takes longer
-            return np.load(path, mmap_mode="r", allow_pickle=False)
+            return np.load(Path(path).expanduser(), mmap_mode="r", allow_pickle=False)
     except FileNotFoundError:
         raise ValueError(f"{what}: there is no file {path}; give the path of an .npy file") from None
     except _UNREADABLE as error:

@@ -69,7 +69,7 @@ class Report:
         ValueError
             When the path is a folder, or something else that is no file, or its name ends as that of another format.
         """
-        target = Path(path)
+        target = Path(path).expanduser()
         if target.suffix.lower() in _OTHERS:
             page = target.with_suffix(".html")
             raise ValueError(

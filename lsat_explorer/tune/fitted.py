@@ -202,7 +202,8 @@ class FittedModel:
         ValueError
             When the path is a folder, or no text in UTF-8, or a class is neither a number nor a string.
         """
-        refuse_path(Path(path))
+        path = Path(path).expanduser()
+        refuse_path(path)
         tensors = {f"featurizer.{name}": value for name, value in self.prepared.state().items()}
         tensors |= {f"omega.{name}": value for name, value in self.omega.items()} | {"theta": self.theta}
         described = {
@@ -243,7 +244,7 @@ class FittedModel:
         ModuleNotFoundError
             Without the packages of ``lsat_explorer[onnx]``.
         """
-        write_onnx(self, path, dtype)
+        write_onnx(self, Path(path).expanduser(), dtype)
 
     @classmethod
     def of(cls, problem: Problem, omega: Omega) -> FittedModel:
@@ -281,9 +282,10 @@ class FittedModel:
             When the file is no model, is damaged, or has a format of another version; for a device that is not there.
         """
         there = str(resolve_device(device))
-        if Path(path).is_dir():
+        path = Path(path).expanduser()
+        if path.is_dir():
             raise ValueError(f"{path} is a folder: give its model.safetensors, or use Run.load for a whole run.")
-        return cls(**read_model(Path(path), there))
+        return cls(**read_model(path, there))
 
 
 def _plain(label: Any) -> Any:

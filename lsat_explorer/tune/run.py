@@ -212,7 +212,7 @@ class Run(Stepping):
         """
         from .saved import save_run
 
-        save_run(self, Path(folder))
+        save_run(self, Path(folder).expanduser())
 
     def report(self, path: str | os.PathLike[str] | None = None, *, name: str = "") -> Report:
         """Return the run as one page that stands alone, and write it to ``path`` where one is given.
@@ -234,7 +234,7 @@ class Run(Stepping):
         """
         from .saved import load_run
 
-        return load_run(Path(folder), data)
+        return load_run(Path(folder).expanduser(), data)
 
     @classmethod
     def resume(cls, path: str | os.PathLike[str], data: Data) -> Run:
@@ -267,4 +267,4 @@ class Run(Stepping):
         >>> next(run.steps()).number
         4
         """
-        return resume(cls, Path(path), data)
+        return resume(cls, Path(path).expanduser(), data)
