@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from IPython.core.interactiveshell import InteractiveShell
 
@@ -60,3 +62,46 @@ def test_a_look_from_a_cell_is_counted_once_the_cell_has_been_run(
     assert explorer.last_look.count == explorer.run.looks == 2
     explorer.close()
     assert len(shell.events.callbacks["post_run_cell"]) == before - 1
+
+
+def test_a_look_is_that_of_the_run_that_was_shown_when_it_began(
+    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    explorer.start()
+    explorer.wait(60)
+    explorer.restart()
+    explorer.wait(60)
+    look, (first, second) = explorer.last_look, (kept.run for kept in explorer.runs)
+    test = type(second).test
+
+    def slow(run: Any) -> Any:
+        result = test(run)
+        explorer.table.chosen = 1  # what a cell does meanwhile
+        return result
+
+    monkeypatch.setattr(type(second), "test", slow)
+    look._handle_custom_msg({"command": "look"}, [])
+    assert (look.result, look.count) == ("", 0)
+    assert (look.of(first), look.of(second)) == (None, (second.kept.number, look.of(second)[1]))
+    explorer.table.chosen = 0
+    assert look.result.startswith("Test error ")
+
+
+def test_a_look_that_fails_twice_says_so_twice_and_of_its_run_alone(
+    explorer: Explorer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(_run: Any) -> None:
+        raise ValueError("Rows are gone.")
+
+    explorer.start()
+    explorer.wait(60)
+    explorer.restart()
+    explorer.wait(60)
+    look, said = explorer.last_look, []
+    look.observe(lambda change: said.append(change.new), "problem")
+    monkeypatch.setattr(type(explorer.run), "test", fail)
+    for _ in range(2):
+        look._handle_custom_msg({"command": "look"}, [])
+    assert said == ["Rows are gone.", "", "Rows are gone."]
+    explorer.table.chosen = 1
+    assert look.problem == ""

@@ -69,6 +69,8 @@ class LastLook(View):
         activity : Activity
             What its worker is doing.
         """
+        if run is not self._run:
+            self.problem = ""  # with a look at the run before it
         self._run = run
         omega, text, _ = self._results.get(run, (None, "", None))
         with self.hold_sync():
@@ -88,14 +90,16 @@ class LastLook(View):
 
     def look(self) -> Any:
         """Test the model of the run that is shown, count it, and return the result."""
-        result = self._run.test()
-        error = f"{100 * result.error:.2f} %" if self._run.data.task == "classification" else number_text(result.error)
-        name = "error" if self._run.data.task == "classification" else "RMSE"
-        number, rows = self._run.kept.number, "Test" if last_rows(self._run.recipe) == "test" else "Final"
+        run = self._run  # another one may be shown before this one has been tested
+        result = run.test()
+        error = f"{100 * result.error:.2f} %" if run.data.task == "classification" else number_text(result.error)
+        name = "error" if run.data.task == "classification" else "RMSE"
+        number, rows = run.kept.number, "Test" if last_rows(run.recipe) == "test" else "Final"
         text = f"{rows} {name} {error}, loss {value_text(result.loss)} (◇ in the curve), after iteration {number}."
-        self._results[self._run] = (self._run.omega, text, (number, result.loss))
-        with self.hold_sync():
-            self.result, self.count, self.problem = text, result.looks, ""
+        self._results[run] = (run.omega, text, (number, result.loss))
+        if run is self._run:
+            with self.hold_sync():
+                self.result, self.count, self.problem = text, result.looks, ""
         self.looked()
         return result
 
@@ -106,10 +110,12 @@ class LastLook(View):
     def _obey(self, _widget: Any, content: Any, _buffers: Any) -> None:
         if not isinstance(content, dict) or content.get("command") != "look":
             return
+        run, self.problem = self._run, ""
         try:
             self.look()
         except Exception as error:  # of a loss that somebody wrote, too; a callback's error would reach nobody
-            self.problem = error_words(error)
+            if run is self._run:
+                self.problem = error_words(error)
 
 
 def _reason(run: Any, activity: Activity) -> str:
