@@ -5,14 +5,12 @@ from __future__ import annotations
 import json
 import math
 import re
-import threading
 from collections.abc import Iterator
 
 import pytest
 
 import lsat_explorer as lsat
 from lsat_explorer.widgets.code_view import CodeView, cell_source, line_of
-from lsat_explorer.widgets.featurizer_builder import FeaturizerBuilder
 from lsat_explorer.widgets.fitting_pieces import editable, misfit, with_features, with_graphs, with_weight
 from lsat_explorer.widgets.hyper_sliders import HyperSliders
 from lsat_explorer.widgets.recipe_panel import RecipePanel
@@ -119,29 +117,6 @@ def test_what_is_held_in_the_builder_is_held_in_the_recipe(panel: RecipePanel, c
     panel.featurizer_builder.held = ()
     panel.featurizer_builder.wait()
     assert changes[-1] == RECIPE
-
-
-def test_held_names_wait_for_a_trial_of_any_length(digits: lsat.Data, monkeypatch: pytest.MonkeyPatch) -> None:
-    name, gate, tried = "featurizer.archetypes.log_scale", threading.Event(), FeaturizerBuilder._try
-
-    def gated(self: FeaturizerBuilder, *wish: object) -> None:
-        gate.wait(60)
-        tried(self, *wish)  # type: ignore[arg-type]
-
-    monkeypatch.setattr(FeaturizerBuilder, "_try", gated)
-    monkeypatch.setattr(FeaturizerBuilder.wait, "__defaults__", (0.01,))  # what a long trial takes longer than
-    held = RECIPE.replace(hyper_penalties={**RECIPE.hyper_penalties, name: lsat.Frozen()})
-    changes: list[lsat.Recipe] = []
-    panel = RecipePanel(digits, held, HyperSliders(held), changes.append)
-    panel.edit("Features")
-    (holding,) = (thread for thread in threading.enumerate() if thread.name == "lsat-held")
-    holding.join(0.2)
-    assert holding.is_alive()
-    gate.set()
-    holding.join(60)
-    assert list(panel.featurizer_builder.held) == [name]
-    assert changes == []
-    panel.close()
 
 
 def test_a_recipe_without_a_graph_gets_one_without_edges_to_draw_on(digits: lsat.Data) -> None:

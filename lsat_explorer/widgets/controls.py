@@ -93,11 +93,13 @@ class Controls(View):
             engine = run.recipe.engine
             self.dashboard = page_of(engine.address) if isinstance(engine, Dask) else ""
             self.sentence = standing(worker, activity, recipe)
-            self.problem = "" if worker.error is None else f"{type(worker.error).__name__}: {worker.error}"
+            error = worker.error
+            self.problem = self._refused or ("" if error is None else f"{type(error).__name__}: {error}")
             self.activity = activity.value
         return activity
 
     _obeyed: Callable[[Any, Any, Any], None] | None = None
+    _refused = ""  # what the last command of the page raised
 
     def obey(self, commands: dict[str, Callable[[], Any]]) -> None:
         """Say what each button does, in place of what it did. What a command raises is shown under the buttons.
@@ -112,11 +114,11 @@ class Controls(View):
             command = commands.get(str(content.get("command"))) if isinstance(content, dict) else None
             if command is None:
                 return
-            self.problem = ""
+            self.problem = self._refused = ""
             try:
                 command()
             except Exception as error:  # a callback's error would end in a log that nobody reads
-                self.problem = f"{type(error).__name__}: {error}"
+                self.problem = self._refused = f"{type(error).__name__}: {error}"
 
         if self._obeyed is not None:  # a press is one command, not one for each who ever said what it does
             self.on_msg(self._obeyed, remove=True)

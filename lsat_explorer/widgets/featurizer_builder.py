@@ -257,8 +257,9 @@ class FeaturizerBuilder(Shown, View):
                 if chosen not in trial.tried:
                     self._look, self._sprite = {}, b""
         if trial.featurizer is not None:  # not with the lock: an observer may wait for somebody who waits for it
-            self.held = self._told
-            self.featurizer = trial.featurizer
+            with self.hold_trait_notifications():  # who observes one of them finds the other in step
+                self.held = {name: Frozen() for name in self._told}
+                self.featurizer = trial.featurizer
         self.save_soon()
 
     def _show_look(self, tried: Tried, chosen: Path, column: int, row: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from math import inf, log
 from typing import Any
@@ -16,8 +16,10 @@ from lsat_explorer.model.prepared import Featurizer
 from lsat_explorer.model.recipe import Recipe
 from lsat_explorer.model.regularizers import Regularizer, Smooth, Stack
 from lsat_explorer.tune.column_names import refuse_unknown_blocks
+from lsat_explorer.widgets.featurizer_draft import Step, leaves, step_of
 
 __all__ = [
+    "Dropped",
     "editable",
     "held_names",
     "misfit",
@@ -55,30 +57,47 @@ def _block_of_inputs(featurizer: Featurizer) -> str | None:
 def with_features(recipe: Recipe, featurizer: Featurizer, held: Mapping[str, Frozen]) -> Recipe:
     """Return the recipe with another featurizer, of whose hyper-parameters those named in ``held`` are not tuned.
 
-    Where one block has another name and is else the same, regularizers and hyper-penalties follow the name.
+    Where one block has another name and is else the same, regularizers and hyper-penalties follow the name. Penalties
+    on steps that are gone go too.
     """
-    if renamed := _renamed(recipe.featurizer, featurizer):
+    blocks = [piece.members if isinstance(piece, Concat) else {} for piece in (recipe.featurizer, featurizer)]
+    before, after = _steps_of(recipe.featurizer), _steps_of(featurizer)
+    same = {name: name for name, step in before.items() if name in after and after[name].kind == step.kind}
+    if renamed := _renamed(*blocks):
         old, new = renamed
-        penalties = {_moved(name, old, new): penalty for name, penalty in recipe.hyper_penalties.items()}
-        recipe = recipe.replace(regularizer=_follow(recipe.regularizer, old, new), hyper_penalties=penalties)
-    kept = {n: p for n, p in recipe.hyper_penalties.items() if not _holds_feature(n, p) and n not in held}
-    return recipe.replace(featurizer=featurizer, hyper_penalties=kept | dict(held))
+        recipe = recipe.replace(regularizer=_follow(recipe.regularizer, old, new))
+        start = f"featurizer.{old}"
+        same |= {n: f"featurizer.{new}{n.removeprefix(start)}" for n in before if f"{n}.".startswith(f"{start}.")}
+    elif moved := _renamed(before, after):  # a step alone that became one of a chain, or the other way round
+        same |= dict([moved])
+    tuned = {n: p for n, p in recipe.hyper_penalties.items() if not _holds_feature(n, p)}
+    kept = {_moved(name, owner, same[owner]): p for name, p in tuned.items() if (owner := _owner(name, before)) in same}
+    return recipe.replace(
+        featurizer=featurizer,
+        hyper_penalties={n: p for n, p in tuned.items() if _owner(n, before) is None} | kept | dict(held),
+    )
 
 
-def _renamed(old: Featurizer, new: Featurizer) -> tuple[str, str] | None:
-    """Return the old and the new name of the one block that has another, or None."""
-    if not (isinstance(old, Concat) and isinstance(new, Concat)):
-        return None
-    gone = [name for name in old.members if name not in new.members]
-    came = [name for name in new.members if name not in old.members]
-    if len(gone) != 1 or len(came) != 1 or old.members[gone[0]] != new.members[came[0]]:
-        return None
-    return gone[0], came[0]
+def _steps_of(featurizer: Featurizer) -> dict[str, Step]:
+    """Return the pieces of a featurizer that are not made of pieces, by what the names of their ω begin with."""
+    return {f"featurizer.{name}".rstrip("."): step for _, name, step in leaves(step_of(featurizer))}
+
+
+def _owner(name: str, owners: Collection[str]) -> str | None:
+    """Return which of these pieces has an entry of ω by this name, or None."""
+    return max((own for own in owners if name.startswith(f"{own}.")), key=len, default=None)
+
+
+def _renamed(old: Mapping[str, Any], new: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the old and the new name of the one piece that has another, or None."""
+    gone = [name for name in old if name not in new]
+    came = [name for name in new if name not in old]
+    pairs = [(one, other) for one in gone for other in came if old[one] == new[other]]
+    return pairs[0] if len(pairs) == 1 else None
 
 
 def _moved(name: str, old: str, new: str) -> str:
-    start = f"featurizer.{old}."
-    return f"featurizer.{new}.{name.removeprefix(start)}" if name.startswith(start) else name
+    return f"{new}.{name.removeprefix(f'{old}.')}" if name.startswith(f"{old}.") else name
 
 
 def _follow(regularizer: Regularizer, old: str, new: str) -> Regularizer:
@@ -114,20 +133,63 @@ def _leaves(regularizer: Regularizer, name: str = "") -> list[tuple[str, Regular
 def with_graphs(recipe: Recipe, regularizer: Stack) -> Recipe:
     """Return the recipe with another regularizer, and without penalties on the weights of members that are gone.
 
-    A regularizer that was alone becomes a member of a stack; what was said of its weight is said of the member's.
+    A regularizer that was alone becomes a member of a stack; what was said of its weight is said of the member's. So
+    it is where one member has another name and is else the same.
     """
     old = recipe.regularizer
-    if not isinstance(old, Stack) and (name := _name(old)) in regularizer.members:
-        renamed = {f"regularizer.{name}.{n.removeprefix('regularizer.')}": n for n in recipe.hyper_penalties}
-        known = {n: p for n, p in recipe.hyper_penalties.items() if not n.startswith("regularizer.")}
-        known |= {new: recipe.hyper_penalties[n] for new, n in renamed.items() if n.startswith("regularizer.")}
+    if not isinstance(old, Stack):
+        moved = ("regularizer", f"regularizer.{_name(old)}")
+    elif renamed := _renamed(old.members, regularizer.members):
+        moved = (f"regularizer.{renamed[0]}", f"regularizer.{renamed[1]}")
     else:
-        known = {
-            n: p
-            for n, p in recipe.hyper_penalties.items()
-            if not n.startswith("regularizer.") or n.split(".")[1] in regularizer.members
-        }
-    return recipe.replace(regularizer=regularizer, hyper_penalties=known)
+        moved = ("", "")
+    known = {_moved(n, *moved): p for n, p in recipe.hyper_penalties.items()}
+    kept = {
+        n: p for n, p in known.items() if not n.startswith("regularizer.") or n.split(".")[1] in regularizer.members
+    }
+    return recipe.replace(regularizer=regularizer, hyper_penalties=kept)
+
+
+class Dropped:
+    """Penalties that went with their pieces, until equal pieces come back by the same names.
+
+    Examples
+    --------
+    >>> from lsat_explorer import Ridge, SumSquares
+    >>> both = Recipe(
+    ...     regularizer=Stack(a=Ridge(), b=Ridge("features")),
+    ...     hyper_penalties={"regularizer.b.log_weight": SumSquares(0.1)},
+    ... )
+    >>> dropped, one = Dropped(), Stack(a=Ridge())
+    >>> without = dropped.follow(both, with_graphs(both, one))
+    >>> without.hyper_penalties
+    {}
+    >>> dropped.follow(without, with_graphs(without, both.regularizer)) == both
+    True
+    """
+
+    def __init__(self) -> None:
+        self._kept: dict[str, tuple[Any, HyperPenalty]] = {}
+
+    def follow(self, before: Recipe, after: Recipe) -> Recipe:
+        """Return what a recipe became, with the penalties of pieces that came back."""
+        old, new = _parts(before), _parts(after)
+        came = [piece for name, piece in new.items() if name not in old]
+        for name, penalty in before.hyper_penalties.items():
+            piece = old.get(_owner(name, old) or "")
+            # the builder keeps what is held by itself
+            if name not in after.hyper_penalties and piece not in (None, *came) and not _holds_feature(name, penalty):
+                self._kept[name] = piece, penalty
+        back = {n: p for n, (piece, p) in self._kept.items() if new.get(_owner(n, new) or "") == piece}
+        for name in back:
+            del self._kept[name]
+        return after.replace(hyper_penalties=back | dict(after.hyper_penalties)) if back else after
+
+
+def _parts(recipe: Recipe) -> dict[str, Any]:
+    """Return steps of the featurizer and regularizers, by what the names of their ω begin with."""
+    regularizers = {f"regularizer.{name}".rstrip("."): piece for name, piece in _leaves(recipe.regularizer)}
+    return {**_steps_of(recipe.featurizer), **regularizers}
 
 
 def with_weight(recipe: Recipe, path: str, weight: float) -> Recipe:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from contextlib import suppress
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +16,7 @@ from lsat_explorer.widgets.base import OwnLayout, View, error_words
 from lsat_explorer.widgets.cards import TABS, cards
 from lsat_explorer.widgets.code_view import CodeView
 from lsat_explorer.widgets.fitting_pieces import (
+    Dropped,
     editable,
     held_names,
     misfit,
@@ -28,7 +28,6 @@ from lsat_explorer.widgets.fitting_pieces import (
 from lsat_explorer.widgets.hyper_sliders import HyperSliders
 from lsat_explorer.widgets.settings import OnlyKnown
 from lsat_explorer.widgets.shown import looks, script
-from lsat_explorer.widgets.threads import begun
 
 if TYPE_CHECKING:  # a tenth of a second that an Explorer without an open editor need not wait for
     from lsat_explorer.widgets.featurizer_builder import FeaturizerBuilder
@@ -103,6 +102,8 @@ class RecipePanel(OnlyKnown, OwnLayout, ipywidgets.VBox):
         self.featurizer_builder = None
         self.graph_editor = None
         self._change = change
+        self._dropped = Dropped()
+        self._refused = ""  # why what was asked for last was not done
         # in the browser, so that tabs turn while the kernel is busy
         self._turning = [
             ipywidgets.jslink((self.tabs, "group"), (sliders, "group")),
@@ -144,8 +145,8 @@ class RecipePanel(OnlyKnown, OwnLayout, ipywidgets.VBox):
         found = cards(recipe, omega, widths, held)
         drawn = [(tab, card) for tab, some in found.items() for card in some if card.picture]
         with self.tabs.hold_sync():
-            self.tabs.problem = misfit(recipe)
             self._shown, self.tabs.whose = recipe, of
+            self.tabs.problem = self._refused or misfit(recipe)
             self._fix()
             self.tabs.pictures = {f"{tab}/{card.name}": card.picture for tab, card in drawn}
             self.tabs.cards = {tab: [_without_picture(card) for card in some] for tab, some in found.items()}
@@ -156,6 +157,8 @@ class RecipePanel(OnlyKnown, OwnLayout, ipywidgets.VBox):
 
     def take(self, recipe: Recipe) -> None:
         """Follow the recipe that is assembled; an editor that is open shows what it says."""
+        if recipe is not self.recipe:
+            self._answer()
         self.recipe = recipe
         self._fix()
         builder, editor = self.featurizer_builder, self.graph_editor
@@ -182,14 +185,12 @@ class RecipePanel(OnlyKnown, OwnLayout, ipywidgets.VBox):
         if self.tabs.tab == "Features":
             if self.featurizer_builder is None:
                 from lsat_explorer.widgets.featurizer_builder import FeaturizerBuilder
+                from lsat_explorer.widgets.featurizer_draft import kept_held, names_held, step_of
 
-                held = held_names(self.recipe)
-                builder = FeaturizerBuilder(self.data, self.recipe.featurizer)
+                steps = kept_held(step_of(self.recipe.featurizer), held_names(self.recipe))
+                builder = FeaturizerBuilder(self.data, self.recipe.featurizer, held=names_held(steps))
+                builder.observe(lambda _change: self._take_features(builder), ["featurizer", "held"])
                 self.featurizer_builder = builder
-                if held:  # names of ω are known once the steps have been tried, which may take a while
-                    begun(lambda: self._hold(builder, held), "lsat-held")
-                else:
-                    builder.observe(self._take_features, ["featurizer", "held"])
             return self.featurizer_builder
         if self.tabs.tab == "Regularizers":
             if self.graph_editor is None:
@@ -200,36 +201,43 @@ class RecipePanel(OnlyKnown, OwnLayout, ipywidgets.VBox):
             return self.graph_editor
         return None
 
-    def _hold(self, builder: FeaturizerBuilder, held: list[str]) -> None:
-        with suppress(ValueError):  # steps that no longer have such names hold nothing
-            builder.wait(timeout=None)
-            builder.held = held
-        builder.observe(self._take_features, ["featurizer", "held"])
-
-    def _take_features(self, change: Any) -> None:
-        builder: FeaturizerBuilder = change["owner"]
+    def _take_features(self, builder: FeaturizerBuilder) -> None:
         if builder is self.featurizer_builder and not _agrees(builder, self.recipe):
-            self._offer(with_features(self.recipe, builder.featurizer, builder.held))
+            self._edited(with_features(self.recipe, builder.featurizer, builder.held))
 
     def _obey(self, _widget: Any, content: Any, _buffers: Any) -> None:
         """Let a regularizer start at another weight, or be tuned or not, as its card asks."""
         if not isinstance(content, dict) or not isinstance(path := content.get("path"), str):
             return
+        self._answer()
         try:
             if "weight" in content:
                 self._offer(with_weight(self.recipe, path, content["weight"]))
             elif isinstance(tuned := content.get("tuned"), bool):
                 self._offer(with_tuned(self.recipe, path, tuned))
         except ValueError as error:
-            self.tabs.problem = error_words(error)
+            self._answer(error_words(error))
 
     def _take_graphs(self, change: Any) -> None:
         if change["new"] != editable(self.recipe, self.data):
-            self._offer(with_graphs(self.recipe, change["new"]))
+            self._edited(with_graphs(self.recipe, change["new"]))
+
+    def _edited(self, recipe: Recipe) -> None:
+        self._offer(self._dropped.follow(self.recipe, recipe))
 
     def _offer(self, recipe: Recipe) -> None:
-        self.recipe = recipe
-        self._change(recipe)
+        before, self.recipe = self.recipe, recipe
+        self._answer()
+        try:
+            self._change(recipe)
+        except ValueError as error:  # of a trial's thread, where it would reach nobody
+            self.recipe = before
+            self._answer(error_words(error))
+
+    def _answer(self, refused: str = "") -> None:
+        """Say why what was asked for last was refused, or what does not go together."""
+        self._refused = refused
+        self.tabs.problem = refused or misfit(self._shown)
 
 
 def _agrees(builder: FeaturizerBuilder, recipe: Recipe) -> bool:
