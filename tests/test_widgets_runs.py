@@ -43,11 +43,32 @@ def test_a_run_gets_a_name_and_a_note(tuner: LiveTuner) -> None:
     assert rows(tuner, "name") == ["Run 2", "Run 1"]
 
 
-@pytest.mark.parametrize(("criterion", "of"), [(lsat.LeaveOneOut(), "validation"), (lsat.GCV(), "training")])
-def test_the_table_tells_whose_the_error_is(criterion: Any, of: str, data: lsat.Data) -> None:
-    tuner = LiveTuner(data, lsat.Recipe(criterion=criterion, method=lsat.LineSearch(max_iterations=1)))
-    assert rows(tuner, "error_rows") == [of]
-    tuner.close()
+@pytest.mark.parametrize(
+    ("criterion", "of", "judging", "title"),
+    [
+        (lsat.HeldOut(), "validation", "validation rows", "Validation loss"),
+        (lsat.LeaveOneOut(), "validation", "training rows, each predicted without itself", "Loss"),
+        (lsat.GCV(), "training", "training rows", "Loss"),
+    ],
+)
+def test_table_and_curves_tell_whose_loss_and_error_they_show(
+    criterion: Any, of: str, judging: str, title: str, data: lsat.Data
+) -> None:
+    recipe = lsat.Recipe(criterion=criterion, method=lsat.LineSearch(max_iterations=1))
+    for tuner in opened(data, recipe):
+        assert (rows(tuner, "error_rows"), rows(tuner, "judging")) == ([of], [judging])
+        assert tuner.table.error_name == title.replace("Loss", "Error").replace("loss", "error")
+        said = tuner.plot.layout.annotations[0].text
+        assert title in said
+        assert ("Validation" in said, judging in said) == (title != "Loss", title == "Loss")
+        assert tuner.picture().startswith(b"\x89PNG")
+
+
+def test_errors_of_numbers_have_the_name_of_what_they_are() -> None:
+    inputs = np.random.default_rng(0).standard_normal((40, 2))
+    for criterion, name in ((lsat.HeldOut(), "Validation RMSE"), (lsat.LeaveOneOut(), "RMSE")):
+        for tuner in opened(lsat.Data.from_arrays(inputs, inputs[:, 0]), lsat.Recipe(criterion=criterion)):
+            assert tuner.table.error_name == name
 
 
 @pytest.mark.parametrize("scale", [1e-4, 1.0, 1e6])

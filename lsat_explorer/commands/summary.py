@@ -33,7 +33,9 @@ def write_curves(run: Run, folder: Path) -> Path:
     from lsat_explorer import plots
 
     path = folder / CURVES
-    figure = plots.run_figure(run.history(), tolerance=getattr(run.recipe.method, "tolerance", None))
+    figure = plots.run_figure(
+        run.history(), getattr(run.recipe.method, "tolerance", None), judging=run.recipe.criterion.judging
+    )
     with whole_file(path) as file:
         figure.savefig(file, dpi=150)
     return path

@@ -26,7 +26,9 @@ def below_the_diagram(recipe: Any, run: Any) -> str:
     if run is not None:
         from ..plots import run_figure
 
-        picture = base64.b64encode(run_figure(run.history(), run.recipe.method.tolerance).png(90)).decode()
+        picture = base64.b64encode(
+            run_figure(run.history(), run.recipe.method.tolerance, judging=run.recipe.criterion.judging).png(90)
+        ).decode()
         sentence = escape(f"{run.iterates[-1].number} iterations. {told(run)}", quote=True)
         parts += [
             f"<p>{sentence}</p>",

@@ -16,6 +16,7 @@ from lsat_explorer.plots.curves import Curve, Curves, curves, value_text
 from lsat_explorer.plots.layout import PANELS, TITLES, run_layout
 from lsat_explorer.plots.maps import ACCENT, AMBER, MUTED, escape, heading, present
 from lsat_explorer.plots.ticks import integer_ticks, linear_ticks, log_ticks
+from lsat_explorer.plots.words import VALIDATION, loss_words
 
 __all__ = ["OVERLAYS", "run_plotly", "run_traces", "update_run"]
 
@@ -120,6 +121,7 @@ def update_run(
     overlays: Mapping[int, tuple[str, Any]] | None = None,
     marked: int | None = None,
     said: Mapping[str, Any] = MappingProxyType({}),
+    judging: str = VALIDATION,
 ) -> dict[str, Any]:
     """Show a history in a figure made by :func:`run_plotly`, in one message.
 
@@ -138,6 +140,8 @@ def update_run(
     said : dict, optional
         What the last call for this figure returned. Only what differs from it is set, as each property of the layout
         costs plotly 0.1 ms, changed or not; without it all are set.
+    judging : str
+        The rows that judge, as ``run.recipe.criterion.judging`` calls them.
 
     Returns
     -------
@@ -164,7 +168,7 @@ def update_run(
         **{f"{axis}.visible": not drawn.empty for axis in ("xaxis", *PANELS)},
         **{f"shapes[{k}].visible": drawn.empty for k in (1, 2, 3)},
         **{"shapes[0].x0": place or 0, "shapes[0].x1": place or 0, "shapes[0].visible": place is not None},
-        **_words(drawn, points["tolerance"]),
+        **_words(drawn, points["tolerance"], judging),
     }
     figure.plotly_update(
         {"x": [points[name].x for name in moved], "y": [points[name].y for name in moved]},
@@ -177,11 +181,13 @@ def update_run(
     return layout
 
 
-def _words(drawn: Curves, line: Curve) -> dict[str, Any]:
+def _words(drawn: Curves, line: Curve, judging: str) -> dict[str, Any]:
     """Return the titles, the present values and the words beside the curves."""
     also = [word for word, curve in _ALSO.items() if len(getattr(drawn, curve))]
-    tails: tuple[list[str], ...] = also, [], ["tolerance dashed"] if len(line) else []
-    titles = [heading(title) + _tail(words) for (title, _), words in zip(TITLES, tails, strict=True)]
+    loss, of = loss_words(judging)
+    tails: tuple[list[str], ...] = [*of, *also], [], ["tolerance dashed"] if len(line) else []
+    names = loss, *(title for title, _ in TITLES[1:])
+    titles = [heading(title) + _tail(words) for title, words in zip(names, tails, strict=True)]
     present_values = (drawn.loss.last, "loss"), (drawn.step.last, "step"), (drawn.residual.last, "residual")
     values = ["" if drawn.empty else present(value_text(value, kind)) for value, kind in present_values]
     empty = "no iteration yet" if drawn.empty else ""

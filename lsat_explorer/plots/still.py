@@ -28,6 +28,7 @@ from lsat_explorer.plots.sheet import (
     write_caption,
 )
 from lsat_explorer.plots.ticks import integer_ticks, linear_ticks, log_ticks
+from lsat_explorer.plots.words import VALIDATION, loss_words
 
 __all__ = ["explorer_picture", "run_figure"]
 
@@ -35,7 +36,7 @@ _ACROSS = 10
 _MOST_BYTES = 140_000
 
 
-def run_figure(history: Any, tolerance: float | None = None) -> Sheet:
+def run_figure(history: Any, tolerance: float | None = None, *, judging: str = VALIDATION) -> Sheet:
     """Draw a run: validation loss with training loss, step size t, stopping residual, over the iterations.
 
     Parameters
@@ -45,6 +46,8 @@ def run_figure(history: Any, tolerance: float | None = None) -> Sheet:
         ``training_loss``. ``run.history()`` is one.
     tolerance : float, optional
         Drawn as a line in the panel of the stopping residual.
+    judging : str
+        The rows that judge, as ``run.recipe.criterion.judging`` calls them.
 
     Returns
     -------
@@ -64,23 +67,28 @@ def run_figure(history: Any, tolerance: float | None = None) -> Sheet:
     3
     """
     sheet = Sheet(8.0, 5.0)
-    _panels(sheet, curves(history), tolerance, (0.09, 0.055, 0.885, 0.90))
+    _panels(sheet, curves(history), tolerance, (0.09, 0.055, 0.885, 0.90), judging)
     return sheet
 
 
-def _panels(sheet: Sheet, drawn: Curves, tolerance: float | None, box: tuple[float, float, float, float]) -> None:
+def _panels(
+    sheet: Sheet, drawn: Curves, tolerance: float | None, box: tuple[float, float, float, float], judging: str
+) -> None:
     left, bottom, width, share = box[0], box[1], box[2], box[3] / 3
     top, middle, low = (
         sheet.add_axes((left, bottom + (place + 0.15) * share, width, 0.65 * share)) for place in (2, 1, 0)
     )
     if drawn.empty:
         write(middle, 0.5, 0.5, "no iteration yet", color=MUTED, ha="center", va="center")
-    _draw_curve(top, drawn, drawn.loss, "Validation loss", "loss")
+    title, words = loss_words(judging)
+    _draw_curve(top, drawn, drawn.loss, title, "loss")
     _draw_curve(middle, drawn, drawn.step, "Step size t", "step")
     _draw_curve(low, drawn, drawn.residual, "Stopping residual", "residual")
     if len(drawn.training):
         top.plot(drawn.training.x, drawn.training.y, color=MUTED, linewidth=1.2, linestyle=":", zorder=2)
-        write(top, 0.16, 1.1, "training dotted", color=MUTED, fontsize=8.5)
+        words = [*words, "training dotted"]
+    if words:
+        write(top, 0.16, 1.1, " · ".join(words), color=MUTED, fontsize=8.5)
     _set_axis(top, np.concatenate([drawn.loss.y, drawn.training.y]), log=False)
     _set_axis(middle, drawn.step.y, log=True)
     _draw_rejected(middle, drawn)
@@ -145,6 +153,7 @@ def explorer_picture(
     *,
     facts: Sequence[tuple[str, str]] | None = None,
     groups: Sequence[str] = (),
+    judging: str = VALIDATION,
 ) -> bytes:
     """Draw the state of an Explorer: curves, numbers, thumbnails, on a light ground.
 
@@ -164,6 +173,8 @@ def explorer_picture(
         The numbers on the left; taken from the history when left out.
     groups : sequence of str
         A name for each line of thumbnails, such as ``("Lightest", "Heaviest")``.
+    judging : str
+        As :func:`run_figure` takes it.
 
     Returns
     -------
@@ -185,8 +196,8 @@ def explorer_picture(
     width, top = 11.8, 4.75
     sheet = Sheet(width, top + cell * lines)
     height = float(sheet.get_figheight())
-    _heading(sheet, title, sentence, _facts(history, drawn) if facts is None else facts, height)
-    _panels(sheet, drawn, tolerance, (0.385, 1 - 4.62 / height, 0.6, 4.1 / height))
+    _heading(sheet, title, sentence, _facts(history, drawn, judging) if facts is None else facts, height)
+    _panels(sheet, drawn, tolerance, (0.385, 1 - 4.62 / height, 0.6, 4.1 / height), judging)
     axes = mounted(sheet)
     for index, image in enumerate(shown):
         line, column = divmod(index, _ACROSS)
@@ -213,11 +224,11 @@ def _heading(sheet: Sheet, title: str, sentence: str, facts: Sequence[tuple[str,
         y += 0.25
 
 
-def _facts(history: Any, drawn: Curves) -> list[tuple[str, str]]:
+def _facts(history: Any, drawn: Curves, judging: str) -> list[tuple[str, str]]:
     if drawn.empty:
         return []
     rejected = int(np.sum(np.asarray(history["accepted"], dtype=float) == 0))
-    facts = [("validation loss", value_text(drawn.loss.last))]
+    facts = [(loss_words(judging)[0].lower(), value_text(drawn.loss.last))]
     if len(drawn.training):
         facts.append(("training loss", value_text(drawn.training.last)))
     facts += [

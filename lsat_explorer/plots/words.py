@@ -1,4 +1,4 @@
-"""Weights of rows in words, and numbers with a minus sign."""
+"""Weights of rows in words, numbers with a minus sign, and whose a loss is."""
 
 from __future__ import annotations
 
@@ -9,7 +9,21 @@ from numpy.typing import ArrayLike
 
 from lsat_explorer.plots.curves import number_text
 
-__all__ = ["signed", "span_text", "weight_places", "weight_text"]
+__all__ = ["VALIDATION", "loss_words", "signed", "span_text", "weight_places", "weight_text"]
+
+VALIDATION = "validation rows"
+"""What most criteria call the rows that judge."""
+
+
+def loss_words(judging: str) -> tuple[str, list[str]]:
+    """Return the title of the panel of the loss, and what stands behind it, by the rows that judge.
+
+    Examples
+    --------
+    >>> loss_words("validation rows"), loss_words("training rows, each predicted without itself,")
+    (('Validation loss', []), ('Loss', ['training rows, each predicted without itself']))
+    """
+    return ("Validation loss", []) if judging == VALIDATION else ("Loss", [judging.rstrip(",")])
 
 
 def signed(value: Any, form: str = ".4g") -> str:

@@ -133,7 +133,7 @@ def report_of(run: Run, path: str | os.PathLike[str] | None = None, *, name: str
 
 
 def _curves(run: Run) -> bytes:
-    return run_figure(run.iterates.table(), tolerance=run.recipe.method.tolerance).png(_DPI)
+    return run_figure(run.iterates.table(), run.recipe.method.tolerance, judging=run.recipe.criterion.judging).png(_DPI)
 
 
 def _omega(run: Run) -> str:
@@ -205,4 +205,6 @@ def _still(run: Run, weights: NDArray[np.float64] | None, chosen: tuple[list[int
     tolerance = run.recipe.method.tolerance
     groups = ("Lightest", "Heaviest") if captions else ()
     history = run.iterates.table()
-    return explorer_picture(history, tolerance, images, captions, run.message, title, groups=groups)
+    return explorer_picture(
+        history, tolerance, images, captions, run.message, title, groups=groups, judging=run.recipe.criterion.judging
+    )

@@ -78,7 +78,8 @@ class LiveCurves:
         self._show_look(run, look)
         others = {kept.slot: (kept.name, history(kept.run.iterates)) for kept in beside if kept.run is not run}
         found = {slot: shown for slot, shown in others.items() if slot is not None}
-        self._said = update_run(self.figure, history(run.iterates), tolerance(recipe), found, marked, self._said)
+        shown, judging = history(run.iterates), run.recipe.criterion.judging
+        self._said = update_run(self.figure, shown, tolerance(recipe), found, marked, self._said, judging)
         if self._with_omega:
             if run not in self._omegas and run.iterates:
                 self._omegas[run] = OmegaColumns(names_of(run))

@@ -99,8 +99,7 @@ class LiveTuner(OnlyKnown, Steered, Shown, ipywidgets.VBox):
         self.controls.observe(self._choose_device, "device")
         self.controls.observe(self._redraw, ["marked", "with_omega"])
         self.runs = RunList()
-        classifies = getattr(run.data, "task", "classification") == "classification"
-        self.table = RunTable(self.runs, error_name="Validation error" if classifies else "Validation RMSE")
+        self.table = RunTable(self.runs, numbers=getattr(run.data, "task", "classification") == "regression")
         self.runs.changed = self._edited
         self.table.observe(lambda _change: self.look_at(self.table.shown.run), "chosen")
         self._attach(run, end_stale(self._cell))
@@ -223,7 +222,9 @@ class LiveTuner(OnlyKnown, Steered, Shown, ipywidgets.VBox):
 
         curves = history(self.run.iterates)
         line = tolerance(self.used(self.run))
-        return explorer_picture(curves, line, None, [], self.controls.sentence, self._title())
+        return explorer_picture(
+            curves, line, None, [], self.controls.sentence, self._title(), judging=self.run.recipe.criterion.judging
+        )
 
     def sentence(self) -> str:
         """Return what the view is."""

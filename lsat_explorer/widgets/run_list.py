@@ -266,6 +266,7 @@ class RunList(Sequence[KeptRun]):
             "loss": _finite(run.kept.loss) if last else None,  # as its model has, where early stopping keeps another
             "error": _finite(run.kept.error) if last else None,
             "error_rows": run.recipe.criterion.error_rows,
+            "judging": run.recipe.criterion.judging.rstrip(","),
             "iterations": last.number if last else 0,
             "seconds": kept.seconds,
             "busy": busy,

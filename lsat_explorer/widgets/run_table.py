@@ -7,6 +7,7 @@ from typing import Any
 import traitlets
 
 from lsat_explorer.plots.live import OVERLAYS
+from lsat_explorer.plots.words import VALIDATION
 from lsat_explorer.widgets.base import View
 from lsat_explorer.widgets.run_list import KeptRun, RunList
 from lsat_explorer.widgets.shown import looks, script
@@ -21,8 +22,10 @@ class RunTable(View):
     ----------
     runs : RunList
         The runs.
+    numbers : bool
+        Whether their errors are those of numbers, not shares of rows.
     **settings
-        ``error_name``: what the errors are.
+        The traits below.
 
     Attributes
     ----------
@@ -46,8 +49,9 @@ class RunTable(View):
     problem = traitlets.Unicode("").tag(sync=True)
     colours: traitlets.List[Any] = traitlets.List([list(look) for look in OVERLAYS]).tag(sync=True)
 
-    def __init__(self, runs: RunList, **settings: Any) -> None:
+    def __init__(self, runs: RunList, *, numbers: bool = False, **settings: Any) -> None:
         self.runs = runs
+        self._numbers = numbers
         self._busy = False
         self._seen: KeptRun | None = None
         super().__init__(**settings)
@@ -73,9 +77,15 @@ class RunTable(View):
         self._busy = busy
         with self.hold_sync():
             self.rows = self.runs.rows(busy)
+            self.error_name = self._error_name()
             self.compared = self.runs.first.name
             self.undoes = self.runs.undoes
         self._look()
+
+    def _error_name(self) -> str:
+        if all(row["judging"] == VALIDATION for row in self.rows):
+            return "Validation RMSE" if self._numbers else "Validation error"
+        return "RMSE" if self._numbers else "Error"
 
     def edited(self) -> None:
         """Show the runs after one was named, taken out or brought back; the same run stays chosen if it is there."""

@@ -71,7 +71,10 @@ def run_picture(run: Any, recipe: Recipe, sentence: str, title: str) -> bytes:
 
     images, captions = extremes(run.data, run)
     groups = ("Lightest", "Heaviest") if images is not None else ()
-    return explorer_picture(history(run.iterates), tolerance(recipe), images, captions, sentence, title, groups=groups)
+    curves, judging = history(run.iterates), run.recipe.criterion.judging
+    return explorer_picture(
+        curves, tolerance(recipe), images, captions, sentence, title, groups=groups, judging=judging
+    )
 
 
 def _share(knob: Knob) -> float:

@@ -23,7 +23,7 @@ function render({ model, el }) {
   };
   const isNumber = (value) => value !== null && value !== undefined;
   const percent = (value) =>
-    (model.get("error_name") === "Validation error" ? `${(100 * value).toFixed(1)} %` : number(value));
+    (model.get("error_name").endsWith("RMSE") ? number(value) : `${(100 * value).toFixed(1)} %`);
   const fitted = (row) => (row.error_rows === "training" ? " (training)" : ""); // a criterion that leaves no row out
 
   // One line, made once, so that who types in it is not disturbed while the run goes on.
@@ -31,7 +31,7 @@ function render({ model, el }) {
     const send = (command, more) => model.send({ command, run, ...more });
     const text = (kind) => dom("td", { class: kind });
     const dot = dom("span", { class: "lsat-dot" });
-    const beside = dom("input", { type: "checkbox", title: "Draw its validation loss beside that of the shown run" });
+    const beside = dom("input", { type: "checkbox", title: "Draw its loss beside that of the shown run" });
     const swatch = dom("span", { class: "lsat-swatch" });
     const name = dom("span", { class: "lsat-run-name", title: "Double click, Enter or F2 renames it" });
     const words = dom("span", { class: "lsat-run-words" });
@@ -126,15 +126,17 @@ function render({ model, el }) {
         has ? row.iterations.toLocaleString("en-US") : "–", has ? `${briefly(row.seconds)} s` : "–",
       ];
       numbers.forEach((cell, i) => { cell.textContent = values[i]; });
+      for (const cell of numbers.slice(0, 2)) cell.title = `Of the ${row.judging}`;
       for (const node of [beside, note, remove]) node.tabIndex = chosen ? 0 : -1;
     };
     return { line, update };
   };
 
   const titles = () => [
-    ["", ""], ["Overlay", "Draws the validation loss of other runs beside that of the shown one, at most six"],
+    ["", ""], ["Overlay", "Draws the loss of other runs beside that of the shown one, at most six"],
     ["Run", "Its name: double click to change it"], ["Differs in", `Compared with ${model.get("compared")}, a branch with the run that it left`],
-    ["Loss", "Validation loss at the last iteration"], [model.get("error_name"), "At the last iteration"],
+    ["Loss", "Of the rows that judge, at the iteration that is kept"],
+    [model.get("error_name"), "Of the rows that judge, at the iteration that is kept"],
     ["Iterations", "Evaluations of the objective after the start"], ["Time", "Seconds of computing; pauses do not count"],
     ["", ""],
   ];
