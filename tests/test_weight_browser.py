@@ -89,6 +89,9 @@ def test_what_is_picked_in_the_page_is_read_in_python_and_kept(run: FakeRun) -> 
     assert browser.selected == rows
     assert seen == [rows]
     assert all(type(row) is int for row in browser.selected)
+    browser.set_state({"_picked": [4], "_looked": 9})  # a hand that lets go of a row looks at it still
+    assert sent(browser, "_looked") == {"_looked": 9}
+    browser.set_state({"_picked": [4, 9], "_looked": 9})
     browser.set_state({"order": "heaviest"})
     browser.set_state({"_class": 2})
     browser.set_state({"page": 2})

@@ -42,7 +42,7 @@ def shown(browser: WeightBrowser) -> dict[str, Any]:
 
 
 def looked(browser: WeightBrowser, position: int) -> dict[str, Any]:
-    browser.set_state({"_picked": [position]})
+    browser.set_state({"_picked": [position], "_looked": position})
     browser.wait()
     zoom: dict[str, Any] = browser.get_state(["_zoom"])["_zoom"]
     return zoom

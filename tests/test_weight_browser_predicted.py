@@ -164,7 +164,7 @@ def test_a_closed_browser_shows_nothing_of_what_was_being_found_out(tuned: lsat.
 
 def test_the_row_that_is_looked_at_is_large_and_predicted(tuned: lsat.Run) -> None:
     browser = WeightBrowser(tuned)
-    browser.set_state({"_picked": [5, 12]})
+    browser.set_state({"_picked": [5, 12], "_looked": 12})
     browser.wait()
     zoom = sent(browser, "_zoom")["_zoom"]
     weights, data = tuned.weights(), tuned.data

@@ -251,8 +251,9 @@ class RowChoice(traitlets.HasTraits):
     @traitlets.observe("selected")
     def _follow_selected(self, change: Any) -> None:
         self._picked_names = [name_of(row, 40) for row in change["new"][-_NAMED:]]
-        self._picked = [self._tiles.places[row] for row in change["new"]]
-        self._looked = self._picked[-1] if self._picked else -1
+        picked = [self._tiles.places[row] for row in change["new"]]
+        if picked != self._picked:  # else a page chose them, and said which one it looks at
+            self._picked, self._looked = picked, picked[-1] if picked else -1
 
     @traitlets.observe("_picked")
     def _follow_picked(self, change: Any) -> None:

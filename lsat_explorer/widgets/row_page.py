@@ -75,7 +75,7 @@ class RowPage(RowParts, RowVerdicts):
         return page_of(keys, number, self._size, falling=order.falling, keep=keep.mask)
 
     def _lay_out(self, *, turned: bool = False) -> None:
-        """Show what the choices ask for; ``turned`` says that nothing but the page is another than before."""
+        """Show what the choices ask for; ``turned`` says that each page is what it was before."""
         with self._lock, self.hold_sync():
             if self._moving:
                 return

@@ -196,7 +196,7 @@ class WeightBrowser(Shown, RowPage):
         if self.run is not None:
             if change["name"] == "_looked":
                 self._zoom_image = self._tiles.whole(self._looked) if self._looked >= 0 else b""
-            self._lay_out()
+            self._lay_out(turned=change["name"] == "_looked")
             self._ask()
 
     def _follow_verdicts(self) -> None:

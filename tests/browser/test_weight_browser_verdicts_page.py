@@ -70,6 +70,30 @@ def test_verdicts_are_given_with_keys_and_kept(notebook: Open) -> None:
     clean(page)
 
 
+def test_each_key_is_on_the_row_that_has_the_focus_and_the_card_shows_it(notebook: Open) -> None:
+    page = notebook("verdict-focus.ipynb", SETUP, SHOW.format("verdict-focus").replace("run,", "run, page=44,"))
+    until_shown(page)
+    first, keys, tiles = page.page.locator(BROWSER).first, page.page.keyboard, page.page.locator(TILES)
+    tiles.nth(19).click()
+    keys.press("PageDown")  # to the last page, which has 18 rows
+    page.wait_for(f"() => document.activeElement === document.querySelectorAll('{TILES}')[17]")
+    row = told(page, "browser._shown['rows']")[17]
+    first.get_by_text(f"Row {row}", exact=True).wait_for()
+    for key in ("d", "c", "5", "Enter"):
+        keys.press(key)
+    until_told(page, VERDICTS, {row: ["relabel", 5]})
+    tiles.nth(0).click()
+    tiles.nth(1).click(modifiers=["Control"])
+    tiles.nth(1).click(modifiers=["Control"])  # chosen no more, and looked at still
+    let_go = told(page, "browser._shown['rows']")[1]
+    first.get_by_text("1 row selected").wait_for()
+    first.get_by_text(f"Row {let_go}", exact=True).wait_for()
+    for key in ("d", "c", "6", "Enter"):
+        keys.press(key)
+    until_told(page, VERDICTS, {row: ["relabel", 5], let_go: ["relabel", 6]})
+    clean(page)
+
+
 def test_a_filtered_row_gives_way_to_the_next(notebook: Open) -> None:
     page = notebook("verdict-filter.ipynb", SETUP, SHOW.format("verdict-filter"))
     until_shown(page)

@@ -8,7 +8,6 @@ function rowList(model, set, pick, look, judge) {
   const node = dom("div", { class: "lsat-browser-list" }, head, list);
   let focus = 0; // the row that Tab reaches
   let anchor = null; // where a range starts
-  let judged = null; // the row that a key has given a verdict on, until the rows are drawn again
   const shown = () => model.get("_shown"), picked = () => model.get("_picked");
   const options = () => [...list.children];
 
@@ -22,7 +21,7 @@ function rowList(model, set, pick, look, judge) {
     anchor = position;
     const others = picked().filter((other) => other !== position);
     if (!toggle) pick([position]);
-    else pick(others.length === picked().length ? [...others, position] : others);
+    else pick(others.length === picked().length ? [...others, position] : others, position);
   };
   const stop = (place) => {
     focus = Math.max(0, Math.min(place, list.children.length - 1));
@@ -42,7 +41,7 @@ function rowList(model, set, pick, look, judge) {
   const press = (turnPage) => (event) => {
     const place = options().indexOf(event.target);
     if (place < 0) return;
-    if (judge(event, shown().positions[place])) { judged = shown().positions[place]; return; }
+    if (judge(event, shown().positions[place])) return;
     const last = list.children.length - 1;
     const moves = {
       ArrowLeft: () => place - 1, ArrowRight: () => place + 1,
@@ -53,7 +52,7 @@ function rowList(model, set, pick, look, judge) {
     if (event.key in moves) reach(moves[event.key](), event);
     else if (event.key === "Enter") choose(place);
     else if (event.key === " ") choose(place, { toggle: true, range: event.shiftKey });
-    else if (event.key === "Escape" && picked().length) pick([]);
+    else if (event.key === "Escape" && picked().length) pick([], shown().positions[place]);
     else if (event.key === "PageUp" || event.key === "PageDown") turnPage(event.key === "PageUp" ? -1 : 1);
     else return;
     event.preventDefault();
@@ -160,7 +159,7 @@ function rowList(model, set, pick, look, judge) {
 
   const draw = (url) => {
     const now = shown(), count = now.positions.length, [column] = parsed(now.order);
-    const table = Boolean(now.graphs);
+    const table = Boolean(now.graphs), held = list.contains(document.activeElement);
     if (node.classList.contains("lsat-browser-table") !== table) list.replaceChildren();
     node.classList.toggle("lsat-browser-table", table);
     while (list.children.length > count) list.lastElementChild.remove();
@@ -189,10 +188,14 @@ function rowList(model, set, pick, look, judge) {
     drawHead();
     list.hidden = count === 0;
     drawPicks();
-    // a verdict may take its row out of sight: what has slid under the cursor is looked at next
-    const gone = judged !== null && !now.positions.includes(judged) && list.contains(document.activeElement);
-    judged = null;
-    if (gone && count) look(now.positions[focus]);
+    if (held && count) holdRow(now.positions);
+  };
+  // the focus goes where its row goes; where that is out of sight, what has slid under the cursor is looked at next
+  const holdRow = (positions) => {
+    const place = positions.indexOf(model.get("_looked"));
+    if (place >= 0) stop(place);
+    list.children[focus].focus({ preventScroll: true });
+    if (place < 0) look(positions[focus]);
   };
   const drawPicks = () => {
     const chosen = new Set(picked()), { positions } = shown();

@@ -33,7 +33,7 @@ function setOff(button, off, next) {
 }
 
 // the buttons of the row that is looked at, and the keys of them all
-function verdictKeys(model) {
+function verdictKeys(model, look) {
   const give = (kind, position = model.get("_looked"), to = undefined) => {
     const message = { do: "verdict", kind, position };
     if (position >= 0) model.send(to === undefined ? message : { ...message, to });
@@ -76,7 +76,8 @@ function verdictKeys(model) {
     else if (key === "u") (event.shiftKey ? redo : undo).click();
     else if (key in KEYED || key === "c") {
       if (model.get("_judged").off || position < 0) return true;
-      if (key === "c") { from = event.target; field().focus(); }
+      if (position !== model.get("_looked")) look(position); // what is judged is seen
+      if (key === "c") { from = event.target; node.hidden = false; field().focus(); }
       else if (!(key === "r" && buttons.suggestion.disabled)) give(KEYED[key], position);
     } else return false;
     event.preventDefault();
@@ -95,6 +96,14 @@ function verdictKeys(model) {
     setOff(redo, !redoes, undo);
     undo.title = "Take the last verdict back (U, or Ctrl or ⌘ with Z)";
     redo.title = "Give it again (Shift with U, or Ctrl or ⌘ with Y)";
+    const key = JSON.stringify(now.classes);
+    if (classes.dataset.key !== key) {
+      classes.dataset.key = key;
+      classes.replaceChildren(dom("option", { value: "", text: "other label…" }),
+        ...now.classes.map((text, i) => dom("option", { value: String(i), text })));
+    }
+    classes.hidden = !now.classes.length;
+    typed.hidden = !classes.hidden;
     if (node.hidden) return;
     const chosen = model.get("_picked"), many = chosen.includes(row.position) ? chosen.length : 1;
     const whom = many > 1 ? `the ${many} selected rows` : `row ${row.row}`;
@@ -108,14 +117,6 @@ function verdictKeys(model) {
         || (kind === "suggestion" && given.suggested)))));
     }
     buttons.suggestion.textContent = many > 1 ? "Relabel as suggested" : `Relabel to ${row.suggested ?? "…"}`;
-    const key = JSON.stringify(now.classes);
-    if (classes.dataset.key !== key) {
-      classes.dataset.key = key;
-      classes.replaceChildren(dom("option", { value: "", text: "other label…" }),
-        ...now.classes.map((text, i) => dom("option", { value: String(i), text })));
-    }
-    classes.hidden = !now.classes.length;
-    typed.hidden = !classes.hidden;
     typed.placeholder = "other number…";
     for (const input of [classes, typed]) {
       input.disabled = Boolean(off);

@@ -16,16 +16,21 @@ function render({ model: source, el }) {
     off: (event, handler) => source.off(event, handler),
   };
   const set = (name, value) => { model.set(name, value); model.save_changes(); };
-  const pick = (positions) => set("_picked", positions);
+  // a hand that chooses rows says which one it looks at, for it may have let go of that one
+  const pick = (positions, looked = positions[positions.length - 1] ?? -1) => {
+    model.set("_looked", looked);
+    set("_picked", positions);
+  };
+  const look = (position) => set("_looked", position);
   const bar = controlBar(model, set);
   const weights = histogramCard(model, set);
   const untuned = dom("div", { class: "lsat-muted lsat-browser-untuned", text: UNTUNED });
   const confusion = confusionPanel(model, set);
   const standing = standingLine(model);
-  const judge = verdictKeys(model);
+  const judge = verdictKeys(model, look);
   const verdicts = verdictLine(model, set, judge);
   const reasons = reasonsPanel(model);
-  const rows = rowList(model, set, pick, (position) => set("_looked", position), judge.press);
+  const rows = rowList(model, set, pick, look, judge.press);
   const zoom = zoomCard(model, () => pick([]), judge, reasons);
   const notes = dom("div", { class: "lsat-browser-notes", role: "status" });
   const empty = dom("div", { class: "lsat-empty" }, dom("div", { text: "No row passes these filters." }),
