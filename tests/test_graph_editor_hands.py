@@ -194,6 +194,8 @@ def test_several_graphs_are_added_named_weighed_and_removed() -> None:
     assert editor.graph == lsat.Graph(16, ())
     ask(editor, "rename", name="diagonal")
     ask(editor, "toggle", a=0, b=5)
+    ask(editor, "weigh", weight="1,000")
+    assert math.isclose(editor.regularizer.members["diagonal"].log_weight, math.log(1000) / 2)
     ask(editor, "weigh", weight="9,0")
     ask(editor, "block", block="")
     assert editor.regularizer == lsat.Stack(

@@ -78,6 +78,8 @@ def test_what_python_sets_reaches_the_page(run: FakeRun) -> None:
         "_picked": [5, 2],
         "_picked_names": [str(rows[5]), str(rows[2])],
     }
+    browser.selected = list(rows[:100])
+    assert sent(browser, "_picked_text")["_picked_text"] == "\n".join(map(str, rows[:100]))  # to be copied
 
 
 def test_what_is_picked_in_the_page_is_read_in_python_and_kept(run: FakeRun) -> None:

@@ -291,7 +291,12 @@ def test_loss_and_error_of_any_size_are_told_with_their_names(before: float, aft
 
 def test_numbers_are_relabelled_by_text() -> None:
     rng = np.random.default_rng(0)
-    for outputs, text, label in ((1, "2.5", 2.5), (2, "2.5, -1", (2.5, -1.0))):
+    for outputs, text, label in (
+        (1, "2.5", 2.5),
+        (1, "−230.2", -230.2),  # as the page writes it
+        (1, "1,000", 1000.0),
+        (2, "2.5, −1", (2.5, -1.0)),
+    ):
         data = lsat.Data.from_arrays(rng.standard_normal((60, 3)), rng.standard_normal((60, outputs)), test=0)
         browser = WeightBrowser(lsat.tune(lsat.Recipe(), data, progress=False), verdicts=lsat.Verdicts())
         browser.wait()

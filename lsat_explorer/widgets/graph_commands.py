@@ -14,6 +14,7 @@ from lsat_explorer.model.graph_edits import cut, inside, joined, toggled
 from lsat_explorer.model.graph_patterns import PATTERNS, pattern
 from lsat_explorer.plots.curves import count_text, short
 from lsat_explorer.widgets.graph_set import GraphSet
+from lsat_explorer.widgets.typed import typed_number
 
 __all__ = ["COMMANDS", "Desk", "Edited"]
 
@@ -139,9 +140,9 @@ def _weigh(state: GraphSet, content: Content, desk: Desk) -> Edited:
     if "log_weight" in content:
         log_weight = float(content["log_weight"])
     else:
-        text = str(content["weight"]).strip().replace(",", ".")
+        text = str(content["weight"]).strip()
         try:
-            weight = float(text)
+            weight = typed_number(text)
         except ValueError:
             weight = math.nan
         if not 0 < weight < math.inf:

@@ -19,7 +19,7 @@ from lsat_explorer.widgets.settings import NotNone, SettingError, checked
 __all__ = ["RowChoice"]
 
 _MOST_ROWS = 500  # on a page
-_NAMED = 60  # selected rows whose names are sent to the page
+_NAMED = 60  # selected rows whose names the page shows
 
 
 class RowChoice(traitlets.HasTraits):
@@ -43,7 +43,8 @@ class RowChoice(traitlets.HasTraits):
     _cell = traitlets.List(traitlets.Int()).tag(sync=True)  # positions of given and predicted class; empty for all
     _brush: traitlets.List[Any] = traitlets.List().tag(sync=True)  # low and high, empty for all
     _picked = traitlets.List(traitlets.Int()).tag(sync=True)  # positions among the rows of the part
-    _picked_names = traitlets.List(traitlets.Unicode()).tag(sync=True)
+    _picked_names = traitlets.List(traitlets.Unicode()).tag(sync=True)  # of the last of them, to be read
+    _picked_text = traitlets.Unicode("").tag(sync=True)  # the names of all as they are, one a line, to be copied
     _looked = traitlets.Int(-1).tag(sync=True)  # position of the row that is looked at, -1 for none
     _folded = traitlets.Bool(True).tag(sync=True)  # whether the confusion matrix is out of sight
 
@@ -251,6 +252,7 @@ class RowChoice(traitlets.HasTraits):
     @traitlets.observe("selected")
     def _follow_selected(self, change: Any) -> None:
         self._picked_names = [name_of(row, 40) for row in change["new"][-_NAMED:]]
+        self._picked_text = "\n".join(map(str, change["new"])).encode("utf-8", "replace").decode()
         picked = [self._tiles.places[row] for row in change["new"]]
         if picked != self._picked:  # else a page chose them, and said which one it looks at
             self._picked, self._looked = picked, picked[-1] if picked else -1

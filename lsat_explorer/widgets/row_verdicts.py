@@ -20,6 +20,7 @@ from lsat_explorer.widgets.row_resolve import Changes, changes_of
 from lsat_explorer.widgets.row_tiles import RowTiles, plain
 from lsat_explorer.widgets.rows import name_of
 from lsat_explorer.widgets.settings import SettingError
+from lsat_explorer.widgets.typed import typed_number
 
 __all__ = ["FILTERS", "RowVerdicts", "marked", "open_verdicts", "passing", "usual_path"]
 
@@ -222,7 +223,8 @@ class RowVerdicts(traitlets.HasTraits):
             return plain(classes[value])
         count = self._tiles.split.targets.shape[1]
         try:
-            numbers = tuple(float(part) for part in str(value).replace(";", ",").split(","))
+            parts = [str(value)] if count == 1 else str(value).replace(";", ",").split(",")
+            numbers = tuple(typed_number(part) for part in parts)
         except ValueError:
             numbers = ()
         if len(numbers) != count or not np.isfinite(numbers).all():

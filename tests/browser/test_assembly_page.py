@@ -125,5 +125,10 @@ def test_the_test_rows_are_looked_at_by_a_button_that_counts(notebook: Open) -> 
     page.page.locator(f"{OUTPUT} .lsat-last-look", has_text="1 look").wait_for()
     assert page.page.locator(f"{OUTPUT} .lsat-test-result").inner_text().startswith("Test error ")
     assert page.run_code("print(explorer.run.looks)") == "1"
+    page.run_code("def refuse():\n    raise ValueError('Not now.')\nexplorer.run.test = refuse")
+    for _ in range(2):  # the same failure twice leaves the button on
+        look.press("Enter")
+        page.page.locator(f"{OUTPUT} .lsat-last-look .lsat-error", has_text="Not now.").wait_for()
+        page.wait_for("() => !document.querySelector('.lsat-last-look button').disabled")
     assert page.page.locator(".jp-mod-editMode").count() == 0  # the notebook took no key
     clean(page)

@@ -196,6 +196,9 @@ def test_what_cannot_be_done_is_said_under_the_editor(notebook: Open) -> None:
     chooser = page.page.locator(f"{EDITOR} input[type=file]")
     chooser.set_input_files({"name": "e.csv", "mimeType": "text/csv", "buffer": b"source,target\n5,6\n6,7\n7,8\n"})
     until_drawn(page, 3)
+    area.fill("0 1\n")
+    page.page.locator(EDITOR).get_by_role("button", name="+ Add a graph").click()
+    page.wait_for(f"() => document.querySelector('{EDITOR} textarea').value === ''")  # of the other graph now
     clean(page)
 
 

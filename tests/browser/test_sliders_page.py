@@ -110,6 +110,13 @@ def test_a_value_is_typed_and_a_wrong_one_is_answered_in_place(page: Notebook) -
     field.press("Enter")  # beyond the usual range: the slider widens
     until(page, "print(sliders.recipe.method.tolerance)", "3.0")
     page.wait_for(f"() => document.querySelector('{VIEW} [role=alert]').hidden")
+    steps = lines(page)["method/max_iterations"].get_by_role("textbox")
+    for text, value in (("1,000", 1000), ("10000", 10000)):  # the second is beyond the slider: its ends move
+        steps.fill(text)
+        steps.press("Enter")
+        until(page, "print(sliders.recipe.method.max_iterations)", str(value))
+        page.wait_for(SAME, ["method/max_iterations", str(value)])
+        assert steps.evaluate("el => el === document.activeElement")
     clean(page)
 
 

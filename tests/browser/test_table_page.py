@@ -162,6 +162,10 @@ def test_the_number_of_the_page_follows_another_order_while_its_field_has_the_fo
     )
     assert page.run_code("print(browser.page)") == "3"
     assert field.evaluate("(node) => node === document.activeElement")
+    field.fill("")
+    field.press("Enter")
+    assert field.input_value() == "3"  # no number is no other page
+    assert page.run_code("print(browser.page)") == "3"
     page.run_code("browser.order = 'loss'; browser.wait()")
     page.wait_for("() => document.querySelector('.lsat-browser-pager input').value === '1'")
     field.focus()

@@ -21,6 +21,13 @@ const number = (value, whole = false) => {
   return String(Number(value.toPrecision(4)));
 };
 
+// What was typed as a number: commas between groups of three digits, as the views write them, go; another is a point.
+const GROUPED = /^[-+\u2212]?[1-9]\d{0,2}(,\d{3})+(\.\d+)?$/;
+const typedNumber = (text) => {
+  const plain = text.trim();
+  return (GROUPED.test(plain) ? plain.replaceAll(",", "") : plain.replace(",", ".")).replace("\u2212", "-");
+};
+
 // Seconds in a few digits: a short run did not take 0.0 of them.
 const briefly = (seconds) => seconds.toFixed(seconds < 0.095 ? 2 : 1);
 

@@ -6,7 +6,7 @@ const PACE = 70; // ms between two messages of a drag
 const LATE = 3000; // ms after which Python is right, whatever the hand wanted
 
 const parse = (text) => {
-  const plain = text.trim().replace(",", ".");
+  const plain = typedNumber(text);
   const value = Number(plain);
   return plain !== "" && Number.isFinite(value) ? value : text.trim();
 };

@@ -7,9 +7,10 @@ const listPanel = (model, tell) => {
   const file = dom("input", {
     type: "file", accept: ".csv,.txt,.tsv,text/*", class: "lsat-sr", tabindex: "-1", "aria-hidden": "true",
   });
-  let typed = false; // what somebody has typed is not overwritten before it was taken: it may have to be mended
+  // the graph whose edges somebody has typed: they stand until they are taken, for they may have to be mended
+  let typed = null;
   let asked = null; // the stamp of the list that is to be taken
-  area.addEventListener("input", () => { typed = true; });
+  area.addEventListener("input", () => { typed = model.get("active"); });
   const read = (text) => { asked = tell("read", { text }); };
   file.addEventListener("change", async () => {
     if (file.files.length) read(await file.files[0].text());
@@ -43,14 +44,15 @@ const listPanel = (model, tell) => {
   const update = () => {
     panel.open = model.get("_listing");
     label.textContent = `Edges of ${model.get("active")}, two nodes a line`;
-    if (!typed) area.value = model.get("_text");
+    if (typed !== model.get("active")) typed = null; // no list of one graph becomes that of another
+    if (typed === null) area.value = model.get("_text");
     code.textContent = model.get("_source");
   };
   const heard = () => { // Python has answered
     if (!asked || model.get("_heard") !== asked) return;
     asked = null;
     if (model.get("_problem")) return;
-    typed = false;
+    typed = null;
     update();
   };
   return { node: panel, update, heard };

@@ -2,7 +2,8 @@
 
 const SETTLE = 120; // ms of rest before a drag is sent: every change restarts the step rule
 
-const line = (knob, send, say, fixed, held) => {
+const line = (first, send, say, fixed, held) => {
+  const knob = { ...first }; // its ends and its start may move
   const title = held ? `${knob.meaning} ${knob.held}` : knob.meaning;
   const name = dom("span", { class: "lsat-knob-name", text: held ? `${knob.label}, held` : knob.label, title });
   const slider = dom("input", {
@@ -14,7 +15,6 @@ const line = (knob, send, say, fixed, held) => {
   });
   const reset = dom("button", {
     type: "button", class: "lsat-reset", text: "↺", "aria-label": `Reset ${knob.label}`,
-    title: `Back to ${number(knob.start, knob.whole)}`,
   });
   let value = knob.value;
   let timer = null;
@@ -25,6 +25,12 @@ const line = (knob, send, say, fixed, held) => {
     slider.setAttribute("aria-valuetext", number(next, knob.whole));
     field.value = number(next, knob.whole);
     reset.disabled = fixed || held || next === knob.start;
+  };
+  const scale = (next) => {
+    Object.assign(knob, next);
+    slider.value = String(sliderPosition(knob, value));
+    reset.title = `Back to ${number(knob.start, knob.whole)}`;
+    reset.disabled = fixed || held || value === knob.start;
   };
   const update = (next) => {
     if (timer === null && next !== value) show(next); // while it is dragged the hand is right
@@ -45,7 +51,7 @@ const line = (knob, send, say, fixed, held) => {
   const typed = () => {
     if (!edited) return;
     edited = false;
-    const text = field.value.trim().replace(",", ".");
+    const text = typedNumber(field.value);
     const next = Number(text);
     if (text === "" || !Number.isFinite(next)) {
       say(`${knob.label} is "${field.value}": expected a number such as ${number(value, knob.whole)}; type one.`);
@@ -71,7 +77,8 @@ const line = (knob, send, say, fixed, held) => {
   });
   slider.disabled = field.disabled = fixed || held;
   show(value);
-  return { node: dom("div", { class: "lsat-knob", "data-path": knob.path }, name, slider, field, reset), update, show };
+  scale(knob);
+  return { node: dom("div", { class: "lsat-knob", "data-path": knob.path }, name, slider, field, reset), update, show, scale };
 };
 
 // A knob that is on or off.
@@ -86,7 +93,8 @@ const toggle = (knob, send, say, fixed) => {
   });
   box.disabled = fixed;
   show(knob.value);
-  return { node: dom("div", { class: "lsat-knob lsat-switch", "data-path": knob.path }, name, reset), update: show, show };
+  const node = dom("div", { class: "lsat-knob lsat-switch", "data-path": knob.path }, name, reset);
+  return { node, update: show, show, scale() {} };
 };
 
 const EMPTY = {
@@ -122,13 +130,13 @@ function render({ model, el }) {
     const knobs = (model.get("_fixed") || model.get("_knobs")).filter((knob) => !group || knob.group === group);
     const isHeld = (knob) => Boolean(knob.held) && model.get("_begun");
     const next = JSON.stringify([fixed,
-      ...knobs.map((knob) => [knob.path, knob.low, knob.high, knob.start, knob.label, isHeld(knob)])]);
+      ...knobs.map((knob) => [knob.path, knob.switch, knob.label, knob.meaning, isHeld(knob)])]);
     if (next !== shape) {
       shape = next;
       lines = {};
       for (const knob of knobs) lines[knob.path] = (knob.switch ? toggle : line)(knob, send, say, fixed, isHeld(knob));
       list.replaceChildren(...Object.values(lines).map(({ node }) => node));
-    }
+    } else for (const knob of knobs) lines[knob.path].scale(knob); // what has the focus keeps it
     list.hidden = knobs.length === 0;
     empty.textContent = knobs.length ? "" : EMPTY[group] || "";
     el.hidden = group === "none";

@@ -7,6 +7,8 @@ function render({ model, el }) {
   const problem = dom("div", { class: "lsat-error", role: "alert" });
   el.append(dom("div", { class: "lsat-row" }, button, result, looks), problem);
   button.addEventListener("click", () => {
+    model.set("problem", ""); // so that the same one can come again
+    model.save_changes();
     button.disabled = true; // one press, one look
     model.send({ command: "look" });
   });

@@ -74,7 +74,7 @@ function controlBar(model, set) {
   const at = dom("input", { type: "number", min: "1", step: "1", title: "Number of the page" });
   at.addEventListener("change", () => {
     const wanted = Math.round(Number(at.value)), { pages } = model.get("_shown");
-    if (Number.isFinite(wanted)) set("page", Math.min(pages, Math.max(1, wanted)));
+    if (at.value && Number.isFinite(wanted)) set("page", Math.min(pages, Math.max(1, wanted)));
     settled();
   });
   let typing = false; // what is being typed stands until it is sent

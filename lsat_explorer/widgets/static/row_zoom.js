@@ -36,7 +36,7 @@ function zoomCard(model, clear, judge, reasons) {
     const more = count > names.length ? ` and ${(count - names.length).toLocaleString("en-US")} more` : "";
     const list = dom("span", { class: "lsat-browser-names lsat-muted lsat-small", text: names.join(", ") + more });
     list.hidden = count < 2;
-    const copyRows = copyButton("Copy rows", () => names.join("\n"));
+    const copyRows = copyButton("Copy rows", () => model.get("_picked_text"));
     copyRows.title = "Copy the names of the chosen rows, one a line; in Python they are browser.selected";
     return dom("div", { class: "lsat-browser-wide lsat-browser-picks" },
       dom("span", { text: `${counted(count, "row")} selected` }),

@@ -61,7 +61,7 @@ const startRow = (ask) => {
   const typed = () => {
     if (!edited) return;
     edited = false;
-    const next = Number(field.value.trim().replace(",", ".") || NaN);
+    const next = Number(typedNumber(field.value) || NaN);
     if (next > 0 && Number.isFinite(next)) send(next);
     else ask({ path, weight: field.value });
     if (!(next > 0)) show(value);
