@@ -104,7 +104,9 @@ def test_early_stopping_counts_on(tmp_path):
 
 @pytest.mark.parametrize("method", [lsat.LineSearch(**ENDLESS), lsat.LBFGS(**ENDLESS)], ids=lambda m: type(m).__name__)
 def test_a_run_goes_on_in_the_precision_that_it_had_come_to(method, tmp_path, monkeypatch):
-    rough = lambda self, objective: (0.03 if self is SINGLE else self.noise) * max(1.0, abs(objective))  # noqa: E731
+    def rough(self, objective, unit=1.0):
+        return (0.045 if self is SINGLE else self.noise) * max(unit, abs(objective))
+
     monkeypatch.setattr(Precision, "floor", rough)
     monkeypatch.setattr(lsat.LineSearch, "accepts", lambda self, change: change.decrease > 0.02)
     recipe = FULL.replace(dtype="float32", method=method)

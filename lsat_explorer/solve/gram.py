@@ -51,6 +51,8 @@ _TAME = (2.0**-400, 2.0**400)
 _PLAIN = (2.0**-100, 2.0**100)
 """Sizes of numbers of which products of several, as gradients have, are numbers of full precision."""
 
+_NONE = torch.empty(0, dtype=torch.float64, device="cpu")
+
 _BATCH = 512
 """Rows of one product of a batch in `multiply`, at least."""
 
@@ -134,9 +136,10 @@ def column_units(A: Tensor) -> Tensor | None:
 
 
 def unit(*matrices: Tensor) -> float:
-    """Return the power of two by which all matrices together have products of full precision; 1 where they have them.
+    """Return a power of two by which matrices have products of full precision, 1 unless every column lacks them.
 
-    It is 1 inside torch.func, too, whose tensors cannot be looked at.
+    Columns of which some alone are wild have units of their own. It is 1 inside torch.func, too, whose tensors cannot
+    be looked at.
 
     Examples
     --------
@@ -145,11 +148,14 @@ def unit(*matrices: Tensor) -> float:
     """
     if torch._C._functorch.peek_interpreter_stack() is not None:
         return 1.0
-    sizes = [float(matrix.detach().abs().amax()) for matrix in matrices if matrix.numel()]
-    largest = max(sizes, default=0.0)
-    if not 0 < largest < math.inf or _PLAIN[0] < largest < _PLAIN[1]:
+    sizes = torch.cat([matrix.detach().abs().amax(0).flatten() for matrix in matrices if matrix.numel()] or [_NONE])
+    sizes = sizes[sizes > 0]
+    if not len(sizes) or not sizes.isfinite().all():
         return 1.0
-    return 2.0 ** -round(math.log2(largest))
+    least, largest = float(sizes.min()), float(sizes.max())
+    if largest < _PLAIN[0] or least > _PLAIN[1]:
+        return 2.0 ** -round(math.log2(largest if largest < 1 else least))
+    return 1.0
 
 
 def upper_blocks(total: Tensor) -> list[Tensor]:
