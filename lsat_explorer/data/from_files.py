@@ -259,10 +259,10 @@ def _read_csv(path: Path, separator: str, decimal: str, progress: bool, texts: S
         try:
             frame: pd.DataFrame = pd.read_csv(
                 lines,
+                sep=as_one(separator),
                 decimal=decimal,
                 compression=None,
                 dtype=dict.fromkeys(texts, str),
-                sep=as_one(separator),
             )
         except UnicodeDecodeError:
             raise ValueError(

@@ -1,4 +1,4 @@
-r"""What stands between two entries of a line in a file of text."""
+"""What stands between two entries of a line in a file of text."""
 
 from __future__ import annotations
 

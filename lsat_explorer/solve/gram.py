@@ -127,12 +127,18 @@ def column_units(A: Tensor) -> Tensor | None:
     """
     if not A.numel():
         return None
-    largest = torch.maximum(A.amax(-2), -A.amin(-2))
+    largest = _sizes(A)
     wild = (largest > _TAME[1]) | ((largest < _TAME[0]) & (largest > 0))
     if not wild.any():
         return None
     exponent = largest.log2().round()
     return torch.where(wild, torch.where(exponent > -1000, (-exponent).exp2(), 0.0), 1.0)
+
+
+def _sizes(A: Tensor) -> Tensor:
+    """Return the largest |entry| of each column (…, n) of A (…, k, n), without a copy of it; of (k,) that of all."""
+    place = -min(A.ndim, 2)
+    return torch.maximum(A.amax(place), -A.amin(place)) if A.numel() else A.new_zeros(0)
 
 
 def unit(*matrices: Tensor) -> float:
@@ -148,7 +154,7 @@ def unit(*matrices: Tensor) -> float:
     """
     if torch._C._functorch.peek_interpreter_stack() is not None:
         return 1.0
-    sizes = torch.cat([matrix.detach().abs().amax(0).flatten() for matrix in matrices if matrix.numel()] or [_NONE])
+    sizes = torch.cat([_NONE, *(_sizes(matrix.detach()).double().flatten().cpu() for matrix in matrices)])
     sizes = sizes[sizes > 0]
     if not len(sizes) or not sizes.isfinite().all():
         return 1.0

@@ -75,8 +75,8 @@ class IterativeKKT(System):
             raise SolveError(outcome)
         columns = bounded(torch.where(in_A > 0, in_A, 1.0).rsqrt(), in_A > 0)
         self._kept = Elimination(C, columns)
-        unit = torch.eye(len(C), dtype=torch.float64, device=C.device)
-        self._Q, self._R = torch.linalg.qr(self._kept.rmatvec(unit))  # constraints of length one, at right angles
+        identity = torch.eye(len(C), dtype=torch.float64, device=C.device)
+        self._Q, self._R = torch.linalg.qr(self._kept.rmatvec(identity))  # constraints of length one, at right angles
         return columns
 
     def _rows(self, rows: list[int]) -> Tensor:

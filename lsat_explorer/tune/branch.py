@@ -37,9 +37,8 @@ def branch(run: Run, number: int, recipe: Recipe) -> Run:
 def takes_up(old: Recipe, new: Recipe, task: str) -> bool:
     """Whether a run of one recipe can go on with the other: nothing differs that its rows and features depend on.
 
-    ``task`` is that of the data, of which a recipe that names no loss has the usual one.
-
-    That is so of hyper-penalties and method, of a loss of the same kind, and of the patience of early stopping.
+    That is so of hyper-penalties and method, of a loss of the same kind, and of the patience of early stopping. A
+    recipe that names no loss has the usual one of the ``task`` of the data.
     """
     return not _others(old, new, task)
 
